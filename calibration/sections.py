@@ -14,6 +14,7 @@ from calibration.plan_cells import PLAN_SECTIONS
 from calibration.repeat_cells import REPEAT_SECTIONS
 from calibration.rival_cells import RIVAL_SECTIONS
 from calibration.single_gate_cells import SINGLE_GATE_SECTIONS
+from calibration.version_cells import VERSION_SECTIONS
 
 SECTIONS: tuple[Section, ...] = (
     *DECISION_SECTIONS,
@@ -26,6 +27,7 @@ SECTIONS: tuple[Section, ...] = (
     *AGE_SECTIONS,
     *RIVAL_SECTIONS,
     *PIN_SECTIONS,
+    *VERSION_SECTIONS,
     *LEDGER_SECTIONS,
     *JUDGE_SECTIONS,
     *PLAN_SECTIONS,

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from tests.cli.engines import Ended, Engine, begun, records, until
-from tests.engine.engine_fixtures import DONE, write_suite
+from tests.engine.engine_fixtures import DONE, toml_lines, write_suite
 
 from outweigh.app.build_engine import engine_label
 from outweigh.model.failure import EXCLUDED_STATUSES
@@ -43,6 +43,7 @@ class Experiment:
 
     def __init__(self, folder: Path, *, kind: str, tasks: int, repeats: int) -> None:
         self.trials = 2 * tasks * repeats
+        self._trials_of_arm = tasks * repeats
         self.suite = folder / "suite"
         self.store = folder / "store"
         self.temporary = folder / "tmp"
@@ -57,6 +58,14 @@ class Experiment:
             task={"checks": [DONE, CHECK]},
             sandbox={"kind": kind},
         )
+
+    def edit_candidate(self, probability: float) -> None:
+        """Change the candidate, as who edits a skill does: one more arm is to be run in the same store."""
+        file = self.suite / "suite.toml"
+        lines = file.read_text().splitlines()
+        arms = toml_lines({"arms": {"a": scripted(0.3), "b": scripted(probability)}})
+        file.write_text("\n".join(arms.strip() if line.startswith('"arms"') else line for line in lines) + "\n")
+        self.trials += self._trials_of_arm
 
     def engine(self, jobs: int) -> Engine:
         engine = Engine("-c", str(self.suite), "-o", str(self.store), "-j", str(jobs), temporary=self.temporary)

@@ -305,7 +305,7 @@ class TestSharing:
     @pytest.mark.parametrize(
         ("what", "change"),
         [
-            ("arms", {"arms": {"a": scripted(0.5), "b": scripted(0.8)}}),
+            ("arms", {"arms": {"a": scripted(0.4), "b": scripted(0.9)}}),
             ("tasks", {"task": {"checks": [{**DONE, "text": "43"}]}}),
             ("seed", {"seed": 9}),
         ],

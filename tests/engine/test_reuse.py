@@ -11,7 +11,7 @@ import pytest
 from tests.engine.engine_fixtures import shell, write_suite
 
 from outweigh.engine.load_suite import LoadedSuite, load_suite
-from outweigh.engine.reuse import ReusedRun, ReuseSource, find_reusable_runs, reuse_limits
+from outweigh.engine.reuse import ReusedRun, ReuseSource, anchor_repeats, find_reusable_runs, reuse_limits
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.model.run_record import REUSED_LABEL, RunRecord
 from outweigh.stats.estimate import Unit
@@ -127,3 +127,37 @@ def test_the_same_plan_always_makes_the_same_runs_anew(suite: LoadedSuite) -> No
         return {one.record.trial.key for one in reuse(suite, runs)}
 
     assert keys(shuffled) == keys(earlier(suite, 30))
+
+
+class TestAnchorsOfAVersion:
+    """Runs of the baseline in the same store, when a changed candidate is begun."""
+
+    WEEK = timedelta(days=7)
+
+    def anchors(self, suite: LoadedSuite, days: float, **known: timedelta | None) -> dict[str, tuple[int, ...]]:
+        return anchor_repeats(earlier(suite, days), REPEATS, begun_at=NOW, **{"max_age": self.WEEK, **known})
+
+    def test_recent_runs_need_none(self, suite: LoadedSuite) -> None:
+        assert self.anchors(suite, 6.9) == {}
+
+    def test_of_runs_that_are_too_old_all_but_half_are_made_anew_after_the_earlier_ones(
+        self, suite: LoadedSuite
+    ) -> None:
+        assert set(self.anchors(suite, 8).values()) == {(6, 7, 8)}
+
+    def test_every_run_is_made_anew_where_none_may_be_reused(self, suite: LoadedSuite) -> None:
+        assert set(self.anchors(suite, 0.1, max_age=None).values()) == {(6, 7, 8, 9, 10)}
+
+    def test_runs_that_were_made_since_change_nothing(self, suite: LoadedSuite) -> None:
+        """The same anchors come out when the run goes on after some of them were made."""
+        since = earlier(suite, -1, repeats=8)
+
+        assert anchor_repeats([*earlier(suite, 8), *since], REPEATS, begun_at=NOW, max_age=self.WEEK) == self.anchors(
+            suite, 8
+        )
+
+    def test_half_of_them_may_be_old(self, suite: LoadedSuite) -> None:
+        young = [run for run in earlier(suite, 1) if run.trial.repeat > 2]
+        old = [run for run in earlier(suite, 8) if run.trial.repeat <= 2]
+
+        assert anchor_repeats([*old, *young], REPEATS, begun_at=NOW, max_age=self.WEEK) == {}

@@ -5,7 +5,7 @@ from itertools import groupby
 
 import pytest
 
-from outweigh.engine.trial_plan import PlannedRun, plan_runs
+from outweigh.engine.trial_plan import PlannedRun, add_arm_runs, plan_runs
 
 TASKS = [f"t{number}" for number in range(6)]
 ARMS = ["a", "b", "c"]
@@ -99,3 +99,25 @@ def test_no_task_is_favored_by_its_place_in_time() -> None:
     middle = (len(TASKS) * len(ARMS) * 10 - 1) / 2
     for positions in places.values():
         assert sum(positions) / len(positions) == pytest.approx(middle, rel=0.05)
+
+
+class TestMoreRunsOfAnArm:
+    PLAN = plan_runs(["t1", "t2"], ["a", "b"], 3, seed=1)
+
+    def test_they_are_put_into_blocks_of_their_task(self) -> None:
+        longer = add_arm_runs(self.PLAN, "a", {"t1": (4, 5), "t2": (4,)}, seed=1)
+
+        added = [run for run in longer if run.trial.repeat > 3]
+        assert sorted(run.trial.key for run in added) == [("t1", "a", 4), ("t1", "a", 5), ("t2", "a", 4)]
+        for run in added:
+            beside = {other.trial.task_id for other in longer if other.block == run.block}
+            assert beside == {run.trial.task_id}
+
+    def test_the_rest_of_the_plan_keeps_its_order_and_every_position_is_taken_once(self) -> None:
+        longer = add_arm_runs(self.PLAN, "a", {"t1": (4, 5, 6, 7)}, seed=1)
+
+        assert [run.trial for run in longer if run.trial.repeat <= 3] == [run.trial for run in self.PLAN]
+        assert [run.position for run in longer] == list(range(len(self.PLAN) + 4))
+
+    def test_a_run_that_is_planned_already_is_not_added_again(self) -> None:
+        assert add_arm_runs(self.PLAN, "a", {"t1": (1, 2, 3), "unknown": (4,)}, seed=1) == self.PLAN

@@ -49,7 +49,7 @@ def choose_arms(stores: StoreSet, choice: ArmChoice, evidence: Evidence, *, seve
     """Baseline and candidates.
 
     With `several`, all other arms are candidates where none is named. An arm that the suite has and the records do not
-    is among them: leaving it out would have to be asked for.
+    is among them: leaving it out would have to be asked for. Earlier versions of arms are candidates only by name.
     """
     experiment = stores.experiment
     arms = tuple(dict.fromkeys((*(experiment.arms if experiment else ()), *evidence.arms)))
@@ -68,7 +68,8 @@ def choose_arms(stores: StoreSet, choice: ArmChoice, evidence: Evidence, *, seve
         note = f"{baseline!r} is the baseline, by its name" if not choice.candidates else None
     if choice.candidates:
         return ChosenArms(baseline, choice.candidates, note)
-    others = tuple(name for name in arms if name != baseline)
+    earlier = () if experiment is None else experiment.earlier_candidates
+    others = tuple(name for name in arms if name != baseline and name not in earlier)
     if baseline in arms and len(others) > 1 and not several:
         raise UsageError(_ask_for_candidate(choice, baseline, others))
     return ChosenArms(baseline, others, note)

@@ -56,8 +56,10 @@ class ChosenPolicy(Struct, frozen=True, kw_only=True):
         """The name of the policy."""
         return self.policy.name
 
-    def decide(self, comparisons: Sequence[Comparison]) -> tuple[Verdict, ...]:
-        """Decide about every candidate of one baseline together."""
+    def decide(self, comparisons: Sequence[Comparison], left_out: int = 0) -> tuple[Verdict, ...]:
+        """Decide about every candidate of one baseline together; `left_out` more were tried and are not compared."""
+        if left_out and self.policy.decide_among is not None:
+            return self.policy.decide_among(comparisons, left_out)
         return self.policy.decide(comparisons)
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
+from outweigh.app.candidate_family import decide_family
 from outweigh.app.choose_arms import SUITE_ARMS, ArmChoice
 from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, PolicyRequest, choose_policy, follow_named_version
 from outweigh.app.evidence import ComparedArms, EvidenceRequest, compare_candidates
@@ -23,6 +24,7 @@ from outweigh.report.next_step import VerdictCommand
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdicts_report
 from outweigh.report.verdict_summary import SCREEN_WIDTH, Screen, verdicts_summary
+from outweigh.report.version_history import VersionHistory, add_version_history, add_version_line
 from outweigh.store.ledger import LedgerLine, read_store_ledger
 from outweigh.verdict.decision import Decision, Gate, Verdict
 from outweigh.verdict.policy import POLICIES
@@ -90,25 +92,27 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
     """The verdict about every candidate of one baseline, decided together.
 
     It iterates over its candidates and finds one by its name. What is asked of the result itself is asked of its only
-    candidate, and refused where there are several.
+    candidate, and refused where there are several. `earlier` are versions of arms that the suite no longer has.
     """
 
     compared: ComparedArms
     policy: ChosenPolicy
     candidates: tuple[CandidateResult, ...]
+    earlier: tuple[CandidateResult, ...] = ()
 
     def document(self) -> Report:
         """The page of `outweigh verdict`."""
         verdicts = [each.verdict for each in self.candidates]
         compared = self.compared
         answer = verdicts_report(verdicts, compared.comparisons, self.policy.source)
-        return add_setup_changes(answer, compared.stores.setup(compared.baseline, compared.candidates))
+        whole = add_setup_changes(answer, compared.stores.setup(compared.baseline, compared.candidates))
+        return add_version_history(whole, self.history)
 
     def summary(self, *, command: str | None = None, width: int = SCREEN_WIDTH) -> Report:
         """The answer on one screen; `command` is what the user typed, which the next commands build on."""
         verdicts = [each.verdict for each in self.candidates]
         screen = Screen(command=self._command(command), width=width)
-        return verdicts_summary(verdicts, self.compared.comparisons, screen)
+        return add_version_line(verdicts_summary(verdicts, self.compared.comparisons, screen), self.history)
 
     def _command(self, typed: str | None) -> VerdictCommand:
         """What commands about the same records are made of; the arms are named where the suite does not name them."""
@@ -124,6 +128,17 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
             arm_options=arms,
             store=names[0] if in_folder else None,
         )
+
+    @property
+    def history(self) -> VersionHistory | None:
+        """Earlier versions of the arms; None where there are none, or candidates were named."""
+        experiment = self.compared.stores.experiment
+        if experiment is None or not self.earlier:
+            return None
+        current, earlier = (
+            tuple((each.comparison, each.verdict) for each in results) for results in (self.candidates, self.earlier)
+        )
+        return VersionHistory(current=current, earlier=earlier, tried=len(experiment.arms) - 1)
 
     def to_text(self, *, verbose: bool = False) -> str:
         """What the command line prints, without colours; everything where it is to be `verbose`."""
@@ -231,18 +246,17 @@ def decide(request: DecideRequest) -> DecisionResult:
 
 def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
     """The same by a policy that was chosen already."""
-    compared = compare_candidates(request.evidence, request.arms)
+    compared = compare_candidates(request.evidence, request.arms, with_earlier=True)
     policy = follow_named_version(policy, compared.evidence.policy_versions)
     paths = [store.path for store in request.evidence.stores.stores]
-    verdicts = [hold_to_ledger(verdict, paths) for verdict in policy.decide(compared.comparisons)]
-    return DecisionResult(
-        compared=compared,
-        policy=policy,
-        candidates=tuple(
-            CandidateResult(comparison=comparison, verdict=verdict)
-            for comparison, verdict in zip(compared.comparisons, verdicts, strict=True)
-        ),
+    comparisons = (*compared.comparisons, *compared.earlier)
+    decided = decide_family(policy, request.evidence.stores.experiment, comparisons)
+    results = tuple(
+        CandidateResult(comparison=comparison, verdict=hold_to_ledger(verdict, paths))
+        for comparison, verdict in zip(comparisons, decided, strict=True)
     )
+    number = len(compared.comparisons)
+    return DecisionResult(compared=compared, policy=policy, candidates=results[:number], earlier=results[number:])
 
 
 def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from outweigh.app.candidate_family import compare_candidate, prepare_evidence
 from outweigh.app.choose_arms import ArmChoice, choose_arms
-from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence, gather
-from outweigh.compare.stale_runs import set_stale_aside
 from outweigh.errors import UsageError
 from outweigh.prices import price_tables
 from outweigh.score.composite import PROFILES, Profile
@@ -70,7 +70,8 @@ def _decode_change(decoder: "msgspec.json.Decoder[Change]", line: bytes, place: 
 class ComparedArms(Struct, frozen=True, kw_only=True):
     """The evidence, and every candidate beside the baseline.
 
-    `note` says how the baseline was found where neither the user nor the suite named it.
+    `note` says how the baseline was found where neither the user nor the suite named it. `earlier` are versions of arms
+    that the suite no longer has.
     """
 
     stores: StoreSet
@@ -80,25 +81,34 @@ class ComparedArms(Struct, frozen=True, kw_only=True):
     profile: Profile
     comparisons: tuple[Comparison, ...]
     note: str | None = None
+    earlier: tuple[Comparison, ...] = ()
 
 
-def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_several: str | None = None) -> ComparedArms:
+def compare_candidates(
+    request: EvidenceRequest, arms: ArmChoice, *, refuse_several: str | None = None, with_earlier: bool = False
+) -> ComparedArms:
     """Read the records and put every candidate beside the baseline.
 
-    `refuse_several` is what to say where more than one is named; then the only other arm is the default, not all.
+    `refuse_several` is what to say where more than one is named; then the only other arm is the default, not all. With
+    `with_earlier`, earlier versions are compared too where no candidate is named.
     """
     evidence = read_evidence(request)
     baseline, candidates, note = choose_arms(request.stores, arms, evidence, several=refuse_several is None)
     if refuse_several is not None and len(candidates) > 1:
         raise UsageError(refuse_several)
-    evidence = set_stale_aside(evidence, baseline, request.stores.reuse_max_age_days())
-    profile = PROFILES[request.stores.profile_name(arms.profile)]
+    stores = request.stores
+    profile = PROFILES[stores.profile_name(arms.profile)]
+    experiment = stores.experiment
+    earlier: tuple[str, ...] = ()
+    if with_earlier and experiment is not None and not arms.candidates:
+        earlier = tuple(name for name in experiment.earlier_candidates if name in evidence.arms and name != baseline)
     return ComparedArms(
-        stores=request.stores,
-        evidence=evidence,
+        stores=stores,
+        evidence=prepare_evidence(evidence, stores, baseline, candidates[0]),
         baseline=baseline,
         candidates=candidates,
         profile=profile,
-        comparisons=tuple(compare_arms(evidence, baseline, candidate, profile) for candidate in candidates),
+        comparisons=tuple(compare_candidate(evidence, stores, baseline, name, profile) for name in candidates),
+        earlier=tuple(compare_candidate(evidence, stores, baseline, name, profile) for name in earlier),
         note=note,
     )

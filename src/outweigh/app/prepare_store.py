@@ -17,7 +17,7 @@ from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL
 from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
-from outweigh.store.experiment_file import EXPERIMENT_FILE, remove_experiment, write_experiment
+from outweigh.store.experiment_file import EXPERIMENT_FILE, VersionNames, remove_experiment, write_experiment
 from outweigh.store.pins import find_pins, read_check, read_settings_fingerprint
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store import Store
@@ -35,6 +35,7 @@ def begin_store(
     *,
     looks: LookPlan | None,
     reuse: Sequence[str],
+    versions: VersionNames,
 ) -> None:
     """Record what the store is for and when it is looked at, keep the files of its arms, and copy the runs that can be
     reused.
@@ -42,27 +43,34 @@ def begin_store(
     if not store.begun and not has_started_jobs(store.folder):
         remove_experiment(store.folder)
     # Noted before anything is copied: a store that is for something else is refused here.
-    _write_experiment(store, suite, looks=looks, planned_runs=len(plan))
+    finished = store.finished()
+    others = finished.keys() - {run.trial.key for run in plan}
+    _write_experiment(store, suite, versions, looks=looks, planned_runs=len(plan) + len(others))
     # The manifest of an arm is found by its fingerprint, which every run names.
     for content in (*suite.overlays.values(), *(arm.manifest for arm in suite.arms.values())):
         if not any(secret and secret.encode() in content for secret in secrets):
             store.keep(content)
     _show_notes(suite.notes, notify)
     if reuse:
-        _reuse_runs(store, suite, plan, reuse, notify)
+        _reuse_runs(store, suite, plan, reuse, notify, versions)
 
 
-def note_drift(store: FolderRunStore, suite: LoadedSuite, notify: Notify) -> None:
+def note_drift(store: FolderRunStore, suite: LoadedSuite, notify: Notify, versions: VersionNames) -> None:
     """After the last run: whether reused runs and new ones were made by the same agents."""
     records = [record for attempts in store.finished().values() for record in attempts]
     reused = [record for record in records if REUSED_LABEL in record.extra]
     if reused:
         drift = version_drift(reused, (record for record in records if REUSED_LABEL not in record.extra))
-        _add_notes(store, suite, [] if drift is None else [drift], notify)
+        _add_notes(store, suite, versions, [] if drift is None else [drift], notify)
 
 
 def _reuse_runs(
-    store: FolderRunStore, suite: LoadedSuite, plan: Sequence[PlannedRun], reuse: Sequence[str], notify: Notify
+    store: FolderRunStore,
+    suite: LoadedSuite,
+    plan: Sequence[PlannedRun],
+    reuse: Sequence[str],
+    notify: Notify,
+    versions: VersionNames,
 ) -> None:
     now, baseline, max_age = datetime.now(UTC), suite.spec.baseline, suite.spec.reuse_max_age
     left = [(run, number) for run, number in experiment_progress(plan, store).left if run.trial.arm == baseline]
@@ -85,7 +93,7 @@ def _reuse_runs(
     )
     reused = [one for one in found if _copy_run(one, store, notify)]
     if reused:
-        _add_notes(store, suite, [age_note(baseline, reused, now, max_age)], notify)
+        _add_notes(store, suite, versions, [age_note(baseline, reused, now, max_age)], notify)
     notify(f"{len(reused)} of {len(left)} runs of {baseline} are reused")
 
 
@@ -119,15 +127,18 @@ def _copy_run(one: ReusedRun, store: FolderRunStore, notify: Notify) -> bool:
     return True
 
 
-def _add_notes(store: FolderRunStore, suite: LoadedSuite, notes: Sequence[str], notify: Notify) -> None:
+def _add_notes(
+    store: FolderRunStore, suite: LoadedSuite, versions: VersionNames, notes: Sequence[str], notify: Notify
+) -> None:
     if notes:
-        _write_experiment(store, suite, notes=notes)
+        _write_experiment(store, suite, versions, notes=notes)
         _show_notes(notes, notify)
 
 
 def _write_experiment(
     store: FolderRunStore,
     suite: LoadedSuite,
+    versions: VersionNames,
     *,
     looks: LookPlan | None = None,
     notes: Sequence[str] = (),
@@ -142,6 +153,7 @@ def _write_experiment(
         origins=suite.origins,
         notes=(*suite.notes, *notes),
         planned_runs=planned_runs,
+        versions=versions,
     )
 
 

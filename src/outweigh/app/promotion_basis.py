@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from outweigh.app.candidate_family import compare_candidate, decide_family
 from outweigh.app.choose_arms import ArmChoice, choose_arms
 from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, choose_policy
 from outweigh.app.decide import hold_to_ledger
@@ -19,8 +20,7 @@ from outweigh.app.tested_files import (
     stored_arm_state,
     tested_changes,
 )
-from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.compare.stale_runs import set_stale_aside
+from outweigh.compare.comparison import Comparison
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.agent_files import configuration_kind
 from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_settings, overlay_changes
@@ -105,17 +105,27 @@ def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
     # The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
     policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request.evidence)
     baseline, (candidate, *_), _ = choose_arms(stores, request.arms, evidence, several=False)
-    evidence = set_stale_aside(evidence, baseline, stores.reuse_max_age_days())
+    _refuse_earlier_version(candidate, experiment)
     profile = PROFILES[stores.profile_name(None)]
-    rivals = dict.fromkeys((candidate, *(name for name in experiment.arms if name != baseline)))
-    comparisons = [compare_arms(evidence, baseline, name, profile) for name in rivals]
+    family = experiment.first_candidates if candidate in experiment.first_candidates else ()
+    rivals = dict.fromkeys((candidate, *(name for name in family if name != baseline)))
+    comparisons = [compare_candidate(evidence, stores, baseline, name, profile) for name in rivals]
     return PromotionCandidate(
         store=paths[0],
         experiment=experiment,
         policy=policy,
         comparison=comparisons[0],
-        verdict=hold_to_ledger(policy.decide(comparisons)[0], paths),
+        verdict=hold_to_ledger(decide_family(policy, experiment, comparisons)[0], paths),
     )
+
+
+def _refuse_earlier_version(candidate: str, experiment: ExperimentFile) -> None:
+    """Only what the suite says now can be promoted: the files of earlier versions are not where they were any more."""
+    if candidate in experiment.earlier_candidates:
+        raise UsageError(
+            f"{candidate!r} is an earlier version; the suite now has {quote_names(experiment.candidates)}. Change the "
+            "files back to promote it, and run the suite again: its runs are found, and none is made anew."
+        )
 
 
 def gather_basis(case: PromotionCandidate, request: PromoteRequest, upstream: GitUpstream) -> PromotionBasis:

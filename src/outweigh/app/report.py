@@ -24,6 +24,7 @@ from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.stamp import ReportStamp, read_stamp
+from outweigh.report.version_history import add_version_history
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Verdict
@@ -105,7 +106,8 @@ def _report_page(request: ReportRequest, decided: DecisionResult) -> Report:
     )
     reported = [_reported(each.comparison, each.verdict, population, policy.seed) for each in decided.candidates]
     page = candidates_report(reported, provenance, _ladder(compared.evidence, experiment))
-    return add_setup_changes(page, compared.stores.setup(compared.baseline, compared.candidates))
+    whole = add_setup_changes(page, compared.stores.setup(compared.baseline, compared.candidates))
+    return add_version_history(whole, decided.history)
 
 
 def _reported(comparison: Comparison, verdict: Verdict, population: Population, seed: int) -> ReportedCandidate:

@@ -23,6 +23,7 @@ from outweigh.app.prepare_store import begin_store, note_drift
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
 from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
+from outweigh.app.suite_versions import ReusedResults, SuiteVersions, find_versions
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.until_decided import Looks, looks_of_store
 from outweigh.engine.attempt import EngineDeps
@@ -39,7 +40,7 @@ from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.model.suite import Executor
 from outweigh.prices import price_tables
-from outweigh.store.experiment_file import read_experiment
+from outweigh.store.experiment_file import check_experiment, read_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash
@@ -52,7 +53,8 @@ class RunRequest:
     Without `output` the store is a folder named after the suite. `reuse` are folders with earlier runs of the baseline;
     `reuse_max_age` goes over the suite's. `assume_yes` goes on although preflight found faults, and lets Harbor's tasks
     have the variables that they ask for. `go_on_without` makes runs anew whose records in the store are damaged.
-    `keep_going` attempts all trials although one after another fails for the same reason.
+    `keep_going` attempts all trials although one after another fails for the same reason. `fresh_baseline` runs the
+    baseline again beside a changed arm, instead of reusing its runs in the store.
     """
 
     suite: SuiteRequest
@@ -66,6 +68,7 @@ class RunRequest:
     assume_yes: bool = False
     go_on_without: bool = False
     keep_going: bool = False
+    fresh_baseline: bool = False
     dry_run: bool = False
 
     def store_folder(self, suite: LoadedSuite) -> Path:
@@ -75,11 +78,15 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPreview:
-    """What a dry run shows: the plan, and the job file of every arm where Harbor would run it."""
+    """What a dry run shows: the plan, what the store has of it already, and the job file of every arm where Harbor
+    would run it. `changes` says what is new since the last run into the store.
+    """
 
     suite: LoadedSuite
     plan: tuple[PlannedRun, ...]
     folder: Path
+    reused: ReusedResults
+    changes: tuple[str, ...] = ()
     sandbox: str | None = None
     harbor_jobs: Mapping[str, str] = field(default_factory=dict)
 
@@ -87,7 +94,12 @@ class RunPreview:
     def most_usd(self) -> float | None:
         """What the runs cost at most, without judges and failed attempts; None where no run has a limit."""
         limit = self.suite.spec.limits.budget_usd
-        return None if limit is None else limit * len(self.plan)
+        return None if limit is None else limit * len(self.missing)
+
+    @property
+    def missing(self) -> list[PlannedRun]:
+        """The runs of the plan that have no result yet, in their order."""
+        return [run for run in self.plan if run.trial.key not in self.reused.done]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +120,21 @@ def run(request: RunRequest, observer: RunObserver) -> EndReason | RunPreview | 
 def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
     """Everything that is left to do of a suite; only a preview of it in a dry run."""
     suite = _with_reuse_limit(suite, request)
-    plan, folder = _plan(suite, request), request.store_folder(suite)
-    work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer)
+    folder = request.store_folder(suite)
+    versions = find_versions(suite, folder, fresh_baseline=request.fresh_baseline)
+    suite = versions.suite
+    if request.until_decided and (versions.new or (versions.experiment is not None and versions.experiment.versions)):
+        raise UsageError(
+            f"--until-decided plans its looks for the arms of the first run, and {folder} has several versions of an "
+            "arm. Leave it out, or run into another folder by -o."
+        )
+    plan = versions.extend_plan(_plan(suite, request), _repeats(suite, request))
+    work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer, versions=versions)
     if suite.spec.executor is Executor.HARBOR:
         return work.through_harbor()
     adapters = load_suite_adapters(suite)
     if request.dry_run:
-        return RunPreview(suite=suite, plan=plan, folder=folder, sandbox=adapters.sandboxes.name)
+        return work.preview(sandbox=adapters.sandboxes.name)
     return work.through_engine(adapters)
 
 
@@ -160,6 +180,27 @@ class _SuiteRun:
     plan: tuple[PlannedRun, ...]
     folder: Path
     observer: RunObserver
+    versions: SuiteVersions
+
+    def preview(self, *, sandbox: str | None = None, harbor_jobs: Mapping[str, str] | None = None) -> RunPreview:
+        """What would be run."""
+        check_experiment(
+            self.folder,
+            self.suite.spec,
+            self.suite.tasks,
+            self.suite.arms,
+            self.versions.experiment,
+            self.versions.names,
+        )
+        return RunPreview(
+            suite=self.suite,
+            plan=self.plan,
+            folder=self.folder,
+            reused=self.versions.reused(self.plan),
+            changes=self.versions.describe_new(),
+            sandbox=sandbox,
+            harbor_jobs=harbor_jobs or {},
+        )
 
     def through_engine(self, adapters: SuiteAdapters) -> EndReason:
         """Attempt the trials in sandboxes of this machine."""
@@ -202,8 +243,7 @@ class _SuiteRun:
         request, signals = self.request, StopSignals()
         refuse_unsupported_limits(budget_usd=request.budget_usd, until_decided=request.until_decided)
         if request.dry_run:
-            jobs = preview_jobs(self.suite, request.jobs, self.plan, self.folder)
-            return RunPreview(suite=self.suite, plan=self.plan, folder=self.folder, harbor_jobs=jobs)
+            return self.preview(harbor_jobs=preview_jobs(self.suite, request.jobs, self.plan, self.folder))
         harbor = prepare_harbor_run(self.suite, jobs=request.jobs, assume_yes=request.assume_yes)
         with FolderRunStore.open(self.folder) as store:
             self._begin(store, harbor.secrets)
@@ -220,7 +260,10 @@ class _SuiteRun:
             self.observer.notify,
             looks=self._planned_looks(),
             reuse=self.request.reuse,
+            versions=self.versions.names,
         )
+        for words in self.versions.describe_new():
+            self.observer.notify(words)
         prepare_judges(self.folder, self.suite, self.observer.notify)
 
     def _planned_looks(self) -> LookPlan | None:
@@ -254,7 +297,7 @@ class _SuiteRun:
         with self.observer.watch_runs(self.plan, signals) as watch:
             ended = work(watch)
         self._scan_for_cheats()
-        note_drift(store, self.suite, self.observer.notify)
+        note_drift(store, self.suite, self.observer.notify, self.versions.names)
         self.observer.runs_ended(
             RunSummary(
                 stop=ended.stop,

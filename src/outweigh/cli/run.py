@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from outweigh.app.run import NothingToCompare, RunPreview, RunRequest, run
@@ -21,6 +21,7 @@ from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
 from outweigh.model.suite import Executor
+from outweigh.report.formatting import escape_controls
 
 SHOWN_RUNS = 10
 MAX_REUSE_DAYS = 3650.0
@@ -58,6 +59,8 @@ def print_preview(preview: RunPreview) -> None:
     where = "through Harbor" if preview.sandbox is None else f"in {preview.sandbox} sandboxes"
     shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
     print(f"{suite.spec.name}: {shape}, {len(plan)} runs {where}, to be kept in {preview.folder}")
+    for words in (*preview.changes, *_describe_reuse(preview)):
+        print(escape_controls(words))
     if preview.sandbox is None:
         print("cost: unknown; Harbor holds no budget")
         for arm, job in preview.harbor_jobs.items():
@@ -67,10 +70,23 @@ def print_preview(preview: RunPreview) -> None:
     for judge in suite.spec.judges:
         often = "once" if judge.passes == 1 else f"{judge.passes} times"
         print(f"judged by {judge.name} ({judge.backend}, {judge.model or 'its own model'}), {often} a run")
-    for each in plan[:SHOWN_RUNS]:
+    left = preview.missing
+    for each in left[:SHOWN_RUNS]:
         print(f"  {each.position + 1}. {each.trial.task_id}, {each.trial.arm}, repeat {each.trial.repeat}")
-    if len(plan) > SHOWN_RUNS:
-        print(f"  … and {len(plan) - SHOWN_RUNS} more")
+    if len(left) > SHOWN_RUNS:
+        print(f"  … and {len(left) - SHOWN_RUNS} more")
+
+
+def _describe_reuse(preview: RunPreview) -> Iterator[str]:
+    """Which runs need not be made, and what that saves; nothing where the store is new."""
+    reused = preview.reused
+    if not reused.runs:
+        return
+    arms = ", ".join(f"{arm} {count}" for arm, count in sorted(reused.runs.items()))
+    cost = "" if reused.known_usd is None else f", about ${reused.known_usd:,.2f}"
+    saved = f"{len(reused.done)} runs{' (simulated)' if reused.simulated else cost}"
+    yield f"reused: {len(reused.done)} of {len(preview.plan)} runs are in the store ({arms}). That saves {saved}."
+    yield f"to run: {len(preview.missing)}"
 
 
 def _print_most_cost(preview: RunPreview) -> None:
@@ -110,6 +126,7 @@ class RunOptions(SuiteOptions):
     yes: bool
     go_on_without: bool
     keep_going: bool
+    fresh_baseline: bool
     dry_run: bool
 
     def run_request(self) -> RunRequest:
@@ -126,6 +143,7 @@ class RunOptions(SuiteOptions):
             assume_yes=self.yes,
             go_on_without=self.go_on_without,
             keep_going=self.keep_going,
+            fresh_baseline=self.fresh_baseline,
             dry_run=self.dry_run,
         )
 
@@ -222,6 +240,11 @@ def _add_reuse_options(parser: Parser) -> None:
         type=_parse_days,
         metavar="N",
         help="add fresh runs when reused ones are older than this (default: the suite's reuse_max_age, else 7)",
+    )
+    parser.add_argument(
+        "--fresh-baseline",
+        action="store_true",
+        help="run the baseline again beside a changed arm, instead of reusing its runs in the store",
     )
 
 

@@ -34,6 +34,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Two arms side by side. A policy decides from this and nothing else.
 
     `unanchored` says why the age of reused runs counts as a difference between the arms; None where it does not.
+    `changed_agent` says how the agent of reused runs differs from the candidate's; None where it does not.
     `scans` are the findings of the scan for cheats by arm; empty where no run was scanned. No policy reads them.
     """
 
@@ -57,6 +58,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     composite_warnings: tuple[str, ...]
     setups: Mapping[str, SetupSummary] = field(default_factory=dict)
     unanchored: str | None = None
+    changed_agent: str | None = None
     scans: Mapping[str, ArmScan] = field(default_factory=dict)
 
     @property

@@ -31,6 +31,10 @@ RISK_OF_DRIFT = (
 )
 """What `calibration.age_cells` measures for reused runs within their age limit, at 100 × 5."""
 
+ANEW_BY_AGE = ", or lower reuse_max_age"
+ANEW_BY_OPTION = " beside the next version (`outweigh run --fresh-baseline`)"
+"""How the baseline is run anew: for runs of other experiments by their age limit, in the same store by an option."""
+
 DRIFT_METRICS = {
     "passed": "pass rate",
     "duration_seconds": "duration",
@@ -59,13 +63,55 @@ class StaleDrift(Struct, frozen=True, kw_only=True):
         return f"{DRIFT_METRICS[self.metric]} {shown(self.moved.point or 0.0)} {unit} ({span})"
 
 
+def mark_earlier_runs(evidence: Evidence, baseline: str, begun_at: datetime) -> Evidence:
+    """The evidence about a version of an arm that was begun at some time: earlier runs of the baseline are reused.
+
+    So their age is limited as that of runs from another experiment, and their order says nothing: they were not to be
+    run among the version's own.
+    """
+    marked = [
+        replace(score, reused=True) if score.started_at is None or score.started_at < begun_at else score
+        for score in evidence.arms.get(baseline, ())
+    ]
+    return replace(evidence, arms={**evidence.arms, baseline: marked}) if marked else evidence
+
+
+def changed_agents(evidence: Evidence, baseline: str, candidate: str) -> str | None:
+    """How the candidate's agent differs in its version from the agent of reused runs of the baseline; None if not."""
+    if not any(score.reused and score.counted for score in evidence.arms.get(baseline, ())):
+        return None
+    before, after = (_agent_versions(evidence, arm) for arm in (baseline, candidate))
+    for agent, versions in after.items():
+        known = before.get(agent, set())
+        if known and not versions <= known:
+            return (
+                f"reused runs of {baseline} were made by {agent} {' and '.join(sorted(known))}, and runs of "
+                f"{candidate} by {agent} {' and '.join(sorted(versions))}, so the agent's own changes count as a "
+                "difference between the arms."
+            )
+    return None
+
+
+def _agent_versions(evidence: Evidence, arm: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for agent in evidence.setups[arm].agents if arm in evidence.setups else ():
+        if agent.name is not None and agent.version is not None:
+            found.setdefault(agent.name, set()).add(agent.version)
+    return found
+
+
 def set_stale_aside(
-    evidence: Evidence, baseline: str, max_age_days: float | None, first_start: datetime | None = None
+    evidence: Evidence,
+    baseline: str,
+    max_age_days: float | None,
+    first_start: datetime | None = None,
+    *,
+    remedy: str = ANEW_BY_AGE,
 ) -> Evidence:
     """Leave the baseline's stale runs out where fresh ones stand beside them; say so where too few do.
 
     Reused runs within the limit stay, and a warning says what their age may do. `first_start` is the start of the first
-    fresh run, where the evidence is a part of the experiment alone.
+    fresh run, where the evidence is a part of the experiment alone. `remedy` is how to have the baseline run anew.
     """
     scores = evidence.arms.get(baseline, ())
     stale = find_stale(evidence, baseline, max_age_days, first_start)
@@ -74,7 +120,7 @@ def set_stale_aside(
         return evidence
     if young := [score.started_at for score in scores if score.reused and id(score) not in held and score.started_at]:
         age = (first_start or _first_fresh_start(evidence) or min(young)) - min(young)
-        evidence = replace(evidence, warnings=(*evidence.warnings, _age_warning(baseline, len(young), age)))
+        evidence = replace(evidence, warnings=(*evidence.warnings, _age_warning(baseline, len(young), age, remedy)))
     if not stale:
         return evidence
     fresh = [score for score in scores if id(score) not in held]
@@ -150,10 +196,16 @@ def _note(arm: str, stale: Sequence[Score], fresh: Sequence[Score], max_age_days
     )
 
 
-def _age_warning(arm: str, runs: int, age: timedelta) -> str:
-    days = max(age, timedelta(0)) / timedelta(days=1)
+def _describe_age(age: timedelta) -> str:
+    if age >= timedelta(days=1):
+        return f"up to {age / timedelta(days=1):.1f} days"
+    hours = age / timedelta(hours=1)
+    return f"up to {hours:.0f} h" if hours >= 1.5 else "up to an hour"
+
+
+def _age_warning(arm: str, runs: int, age: timedelta, remedy: str) -> str:
     return (
-        f"{runs} runs of {arm} are reused, up to {days:.1f} days old: {RISK_OF_DRIFT}, not in 2 and 7 %. Whatever "
+        f"{runs} runs of {arm} are reused, {_describe_age(age)} old: {RISK_OF_DRIFT}, not in 2 and 7 %. Whatever "
         "changed since then in models, agents or machines counts as a difference between the arms, because these runs "
-        f"are within their age limit. Run {arm} anew, or lower reuse_max_age, to rule that out."
+        f"are within their age limit. Run {arm} anew{remedy}, to rule that out."
     )

@@ -29,9 +29,9 @@ LONGEST_BACKOFF_SECONDS = 300.0
 class ExperimentProgress:
     """How far an experiment is: planned trials that have a result, and those that are left.
 
-    `left` has the number of each trial's next attempt; `paid` is the cost of every attempt, None where unknown.
-    `lost` counts trials that were attempted and have no result, by arm and reason. `simulated` says that every agent so
-    far only pretended, so that no dollar was paid.
+    `left` has the number of each trial's next attempt; `paid` is the cost of every attempt of the planned arms, None
+    where unknown. `lost` counts trials that were attempted and have no result, by arm and reason. `simulated` says that
+    every agent so far only pretended, so that no dollar was paid.
     """
 
     done: Mapping[str, int]
@@ -80,7 +80,9 @@ def experiment_progress(plan: Sequence[PlannedRun], store: RunStore) -> Experime
         else:
             done[run.trial.arm] += 1
             passes[run.trial.arm] += passed(counted).value == 1
-    records = [record for attempts in finished.values() for record in attempts]
+    arms = {run.trial.arm for run in plan}
+    # What earlier versions of an arm cost is not part of what this comparison may cost.
+    records = [record for key, attempts in finished.items() if key[1] in arms for record in attempts]
     return ExperimentProgress(
         done=done,
         passed=passes,

@@ -187,7 +187,8 @@ def identifying_names(arms: Iterable[Arm]) -> tuple[str, ...]:
 
 
 def _arm_names(arm: Arm) -> Iterator[str]:
-    yield from (arm.name, arm.model or "")
+    # A version of an arm is told by the arm's own name as well: `with-skill@2` by `with-skill`.
+    yield from (arm.name, arm.name.rpartition("@")[0], arm.model or "")
     yield from arm.skills
     yield from arm.mcp_servers
     yield from (file.path for file in arm.overlay)

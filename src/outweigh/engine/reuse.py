@@ -97,6 +97,32 @@ def find_reusable_runs(
         yield ReusedRun(record=record, source=source, started_at=started_at, stale=stale)
 
 
+def anchor_repeats(
+    runs: Iterable[RunRecord], repeats: int, *, begun_at: datetime, max_age: timedelta | None
+) -> dict[str, tuple[int, ...]]:
+    """The repeats of the baseline to run anew beside a version of an arm that was begun at some time, by task.
+
+    `runs` are the baseline's in the same store. Those that are older than `max_age` by then are stale: of each task's
+    `repeats` at most half may be. With None every earlier run is run anew. The new repeats follow the earlier ones, so
+    the same numbers come out when the run is started again.
+    """
+    earlier: dict[str, int] = {}
+    stale: Counter[str] = Counter()
+    for run in runs:
+        if run.started_at is None or run.started_at >= begun_at:
+            continue
+        task, repeat = run.trial.task_id, run.trial.repeat
+        earlier[task] = max(repeat, earlier.get(task, repeats))
+        is_counted = run.status not in EXCLUDED_STATUSES and repeat <= repeats
+        stale[task] += is_counted and (max_age is None or begun_at - run.started_at > max_age)
+    allowed = 0 if max_age is None else repeats // 2
+    return {
+        task: tuple(range(earlier[task] + 1, earlier[task] + 1 + number - allowed))
+        for task, number in stale.items()
+        if number > allowed
+    }
+
+
 def version_drift(reused: Iterable[RunRecord], fresh: Iterable[RunRecord]) -> str | None:
     """How the agents' versions changed since the reused runs; None where they did not, or are unknown."""
     before, after = ({_agent_version(run) for run in runs} - {None} for runs in (reused, fresh))

@@ -4,8 +4,8 @@ Seeded random blocks, so that neither time of day nor a warming cache favors an 
 """
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TypeVar
 
@@ -41,6 +41,32 @@ def plan_runs(
         )
         for position, (block, task, repeat, arm) in enumerate(order)
     )
+
+
+def add_arm_runs(
+    plan: Sequence[PlannedRun], arm: str, more: Mapping[str, Sequence[int]], seed: int
+) -> tuple[PlannedRun, ...]:
+    """The plan with more repeats of one arm, each in a random block of its task, so that they run among the others.
+
+    `more` are the numbers of the repeats by task; those that the plan has already are not added twice.
+    """
+    rng = random.Random(seed)
+    planned = {run.trial.key for run in plan}
+    blocks: dict[int, list[PlannedRun]] = {}
+    for run in plan:
+        blocks.setdefault(run.block, []).append(run)
+    of_task: dict[str, list[int]] = {}
+    for number, runs in blocks.items():
+        of_task.setdefault(runs[0].trial.task_id, []).append(number)
+    for task, repeats in more.items():
+        for repeat in repeats:
+            trial = Trial(task_id=task, arm=arm, repeat=repeat, seed=trial_seed(seed, task, arm, repeat))
+            if trial.key not in planned and task in of_task:
+                block = rng.choice(of_task[task])
+                place = rng.randrange(len(blocks[block]) + 1)
+                blocks[block].insert(place, PlannedRun(trial=trial, block=block, position=0))
+    order = [run for runs in blocks.values() for run in runs]
+    return tuple(replace(run, position=position) for position, run in enumerate(order))
 
 
 def trial_seed(seed: int, task: str, arm: str, repeat: int) -> int:

@@ -4,24 +4,28 @@ rules.
 The hash makes an edit of the file detectable. It does not protect against somebody who rewrites the whole store.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import POLICY_VERSION_LABEL, RULES_LABEL
 from outweigh.model.suite import Age, Executor, PolicySpec, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
+from outweigh.store.arm_versions import ArmVersion, suite_arm, versions_of
 from outweigh.store.durable_files import write_atomic
 from outweigh.verdict.evidence_settings import CURRENT_VERSION
 
 EXPERIMENT_FILE = "experiment.json"
+
+Item = TypeVar("Item")
 
 VERSIONED_POLICIES = {"evidence": CURRENT_VERSION}
 """Policies whose rule has changed, with the version that a new experiment takes; without one written down it is 1."""
@@ -38,6 +42,8 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     reader of results must know, `executor` who made the runs. `planned_runs` is how many trials are to have a result:
     it says how far an experiment is, and nothing about what it is. `reuse_max_age` is the age beyond which reused runs
     are stale, None in stores of releases that had no such limit.
+    `arms` are all that were ever run here. `current` says which of them the arms of the suite are now; empty where
+    nothing has changed since the first run. `versions` are the arms that came later.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -58,9 +64,39 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     planned_runs: int | None = None
     reuse_max_age: Age | None = None
     looks: LookPlan | None = None
+    current: dict[str, str] = {}
+    versions: dict[str, ArmVersion] = {}
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The arms that the suite compares with its baseline now."""
+        names = self.current.values() if self.current else self.arms
+        return tuple(name for name in names if name != self.baseline)
+
+    @property
+    def earlier_candidates(self) -> tuple[str, ...]:
+        """The arms that were run here and are no longer what the suite says."""
+        return tuple(name for name in self.arms if name != self.baseline and name not in self.candidates)
+
+    @property
+    def first_candidates(self) -> tuple[str, ...]:
+        """The arms of the first run, without the baseline."""
+        return tuple(name for name in self.arms if name != self.baseline and name not in self.versions)
 
 
-def write_experiment(
+class VersionNames(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store calls the arms of a suite, and when the new ones among them begin.
+
+    `has_results` is whether the baseline has runs here that new arms would be compared with.
+    """
+
+    names: Mapping[str, str]
+    begun_at: datetime
+    fresh_baseline: bool = False
+    has_results: bool = True
+
+
+def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store remembers
     folder: Path,
     spec: SuiteSpec,
     tasks: Sequence[Task],
@@ -70,10 +106,12 @@ def write_experiment(
     origins: Mapping[str, ArmOrigin] = MappingProxyType({}),
     notes: Sequence[str] = (),
     planned_runs: int | None = None,
+    versions: VersionNames | None = None,
 ) -> None:
     """Write down what the store is for, or refuse when it is for something else.
 
-    Looks are planned once: a plan that the store has already stays as it is.
+    Looks are planned once: a plan that the store has already stays as it is. `arms` go by the store's names, which
+    `versions` explains; without it no arm may be another than before.
     """
     known = read_experiment(folder)
     looked_at, planned_looks = (known.looked_at, known.looks) if known else (None, None)
@@ -87,21 +125,24 @@ def write_experiment(
         seed=spec.seed,
         profile=spec.profile,
         policy=_versioned(spec.policy, known),
-        arms={name: arm.fingerprint for name, arm in arms.items()},
+        arms=_merged({} if known is None else known.arms, {name: arm.fingerprint for name, arm in arms.items()}),
         tiers={name: arm.tier for name, arm in arms.items() if arm.tier is not None},
-        tasks={task.id: task.checksum for task in tasks},
+        tasks=_merged({} if known is None else known.tasks, {task.id: task.checksum for task in tasks}),
         looked_at=looked_at,
-        settings=settings if known is None or known.settings == settings else None,
-        overlays={name: arm.overlay for name, arm in arms.items()},
-        origins=dict(origins),
+        settings=settings if known is None or known.settings == settings or _without_results(versions) else None,
+        overlays=_merged({} if known is None else known.overlays, {name: arm.overlay for name, arm in arms.items()}),
+        origins=_merged({} if known is None else known.origins, origins),
         notes=tuple(dict.fromkeys((*(known.notes if known else ()), *notes))),
         executor=spec.executor,
         planned_runs=_larger(planned_runs, known.planned_runs if known else None),
         reuse_max_age=known.reuse_max_age if known and known.reuse_max_age is None else spec.reuse_max_age,
         looks=planned_looks,
+        current=_current(known, arms, versions),
+        versions={} if known is None else {**known.versions, **_new_versions(known, arms, versions)},
     )
     if known is not None:
-        _refuse_changes(folder, known, experiment)
+        check_experiment(folder, spec, tasks, arms, known, versions)
+        _refuse_other_rules(folder, known, experiment)
     if known != experiment:
         write_atomic(folder / EXPERIMENT_FILE, [msgspec.json.format(msgspec.json.encode(experiment), indent=2), b"\n"])
 
@@ -137,21 +178,125 @@ def read_experiment(folder: Path) -> ExperimentFile | None:
         ) from fault
 
 
-def _refuse_changes(folder: Path, known: ExperimentFile, now: ExperimentFile) -> None:
-    runs = _different(("suite", "baseline", "seed", "arms", "tasks", "executor"), known, now)
-    if runs:
+def check_experiment(
+    folder: Path,
+    spec: SuiteSpec,
+    tasks: Sequence[Task],
+    arms: Mapping[str, Arm],
+    known: ExperimentFile | None,
+    versions: VersionNames | None,
+) -> None:
+    """Refuse a suite whose runs cannot be compared with those of the store."""
+    suite = _SuiteIdentity(
+        suite=spec.name,
+        baseline=spec.baseline,
+        seed=spec.seed,
+        executor=spec.executor,
+        tasks={task.id: task.checksum for task in tasks},
+        arms={name: arm.fingerprint for name, arm in arms.items()},
+    )
+    if known is not None and (changes := tuple(_find_changes(known, suite, settings_fingerprint(spec), versions))):
         raise UsageError(
-            f"{folder} holds another experiment: {runs} differ from what was run there. Name another folder by -o, "
-            "or change the suite back."
-        )
-    if rules := _different(("policy", "profile", "tiers", "reuse_max_age"), known, now):
-        raise UsageError(
-            f"{folder} was begun under other rules: {rules} differ. Rules that change once results are in decide "
-            "nothing; change the suite back, and try others with the options of `outweigh verdict` and `ladder`."
+            f"{folder} holds another experiment: {' and '.join(changes)}. Name another folder by -o, where --reuse "
+            f"{folder} takes over the baseline's runs that still fit, or change the suite back."
         )
 
 
-def _different(fields: Sequence[str], known: ExperimentFile, now: ExperimentFile) -> str:
+class _SuiteIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """What a suite says now; the arms go by the store's names."""
+
+    suite: str
+    baseline: str
+    seed: int
+    executor: Executor
+    tasks: Mapping[str, str]
+    arms: Mapping[str, str]
+
+
+def _find_changes(
+    known: ExperimentFile, suite: _SuiteIdentity, settings: str, versions: VersionNames | None
+) -> Iterator[str]:
+    """What makes a suite another experiment, in words. A changed candidate or a further task does not."""
+    if named := _different(("suite", "baseline", "seed", "executor"), known, suite):
+        yield f"{named} differ from what was run there"
+    new = [name for name in suite.arms if name not in known.arms]
+    changed = [name for name in suite.arms if known.arms.get(name, suite.arms[name]) != suite.arms[name]]
+    if suite.baseline in changed or (not named and suite.baseline in new):
+        yield f"arms differ (the baseline {suite.baseline!r} has changed, and every comparison here rests on its runs)"
+    elif changed or (versions is None and suite.arms.keys() != known.arms.keys()):
+        yield "arms differ from what was run there"
+    elif new and suite.executor is Executor.HARBOR:
+        yield f"arms differ ({quote_names(new)}; Harbor keeps one version of each arm in a store)"
+    elif new and known.looked_at is not None:
+        yield f"arms differ ({quote_names(new)}; its looks were planned for the arms of the first run)"
+    elif new and known.settings != settings and not _without_results(versions):
+        yield (
+            "sandbox, limits or gateway differ from those that the baseline was run with, so its runs cannot be "
+            f"compared with {quote_names(new)}"
+        )
+    if gone := [name for name in known.tasks if name not in suite.tasks]:
+        yield f"tasks differ (run there, and no longer in the suite: {quote_names(gone)})"
+    if edited := [name for name, checksum in suite.tasks.items() if known.tasks.get(name, checksum) != checksum]:
+        yield f"tasks differ (changed since they were run there: {quote_names(edited)})"
+    added = [name for name in suite.tasks if name not in known.tasks]
+    if added and (known.looked_at is not None or suite.executor is Executor.HARBOR):
+        yield f"tasks differ (not planned there: {quote_names(added)})"
+
+
+def _without_results(versions: VersionNames | None) -> bool:
+    return versions is not None and not versions.has_results
+
+
+def _refuse_other_rules(folder: Path, known: ExperimentFile, now: ExperimentFile) -> None:
+    rules = [rule for rule in ("policy", "profile", "reuse_max_age") if getattr(known, rule) != getattr(now, rule)]
+    tiers = [_tiers_of_suite(each) for each in (known, now)]
+    shared = tiers[0].keys() & tiers[1].keys() if known.versions or now.versions else tiers[0].keys() | tiers[1].keys()
+    if any(tiers[0].get(arm) != tiers[1].get(arm) for arm in shared):
+        rules.append("tiers")
+    if rules:
+        raise UsageError(
+            f"{folder} was begun under other rules: {' and '.join(rules)} differ. Rules that change once results are "
+            "in decide nothing; change the suite back, and try others with the options of `outweigh verdict` and "
+            "`ladder`."
+        )
+
+
+def _tiers_of_suite(experiment: ExperimentFile) -> dict[str, int]:
+    return {suite_arm(name, experiment.versions): tier for name, tier in experiment.tiers.items()}
+
+
+def _merged(known: Mapping[str, Item], now: Mapping[str, Item]) -> dict[str, Item]:
+    """What is new comes after what is known, and what is not mentioned any more stays."""
+    return {**known, **now}
+
+
+def _current(known: ExperimentFile | None, arms: Mapping[str, Arm], versions: VersionNames | None) -> dict[str, str]:
+    """Nothing, as long as the store has what the suite of its first run says."""
+    if known is None or versions is None:
+        return {} if known is None else known.current
+    names = dict(versions.names)
+    is_first = not known.versions and names.keys() == known.arms.keys() == arms.keys()
+    return {} if is_first else names
+
+
+def _new_versions(
+    known: ExperimentFile, arms: Mapping[str, Arm], versions: VersionNames | None
+) -> dict[str, ArmVersion]:
+    if versions is None:
+        return {}
+    return {
+        name: ArmVersion(
+            arm=arm,
+            number=len(versions_of(arm, known.arms, known.versions)) + 1,
+            begun_at=versions.begun_at,
+            fresh_baseline=versions.fresh_baseline,
+        )
+        for arm, name in versions.names.items()
+        if name in arms and name not in known.arms
+    }
+
+
+def _different(fields: Sequence[str], known: ExperimentFile, now: _SuiteIdentity) -> str:
     return " and ".join(field for field in fields if getattr(known, field) != getattr(now, field))
 
 

@@ -238,6 +238,11 @@ class FolderRunStore:
         )
 
 
+def has_begun(folder: Path) -> bool:
+    """Whether anything was ever run in a folder that may be held by another process; it need not exist."""
+    return any(path.stat().st_size for pattern in (_RUNS, ATTEMPT_LOGS) for path in folder.glob(pattern))
+
+
 class PreferenceLog:
     """Appends preferences to the folder of a store; whoever opened that store holds its lock, and repaired its logs."""
 

@@ -85,6 +85,11 @@ def evidence_blockers(comparison: Comparison) -> Iterator[str]:
         )
     if unreal := sorted(kind.value for kind in comparison.agent_kinds - {AgentKind.REAL}):
         yield f"the runs come from {' and '.join(unreal)} agents. Only runs of real agents can be promoted."
+    if comparison.changed_agent is not None:
+        yield (
+            f"{comparison.changed_agent} Run the suite into another folder (-o), or pass --fresh-baseline when you run "
+            "the next version."
+        )
     yield from _unequal_losses(comparison)
     if twins := _same_content(comparison):
         yield f"task {quote_names(twins)} duplicates another task (equal checksums). Remove one of them."

@@ -46,11 +46,14 @@ class ConfiguredPolicy(Struct, frozen=True, kw_only=True):
     """A policy whose arguments were checked. `decide` takes every candidate of one baseline together.
 
     `opinion` is the decision alone, without what only explains it, for the many splits of the self-check.
+    `decide_among` decides where so many more candidates were tried and are not compared; None where that changes
+    nothing, because the policy states no error rate.
     """
 
     name: str
     decide: Callable[[Sequence["Comparison"]], tuple[Verdict, ...]]
     opinion: Callable[["Comparison"], PolicyOpinion]
+    decide_among: Callable[[Sequence["Comparison"], int], tuple[Verdict, ...]] | None = None
 
 
 class Policy(Struct, frozen=True, kw_only=True):

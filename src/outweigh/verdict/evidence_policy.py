@@ -56,14 +56,19 @@ WIDE_MARGIN = 2.0
 """A margin beyond so many times its default lets a good deal of harm pass, so a notice says so."""
 
 
-def decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[Verdict, ...]:
-    """Decide about one candidate, or about many against one baseline, corrected for multiple comparisons."""
+def decide_by_evidence(
+    comparisons: Sequence[Comparison], settings: EvidenceSettings, left_out: int = 0
+) -> tuple[Verdict, ...]:
+    """Decide about one candidate, or about many against one baseline, corrected for multiple comparisons.
+
+    `left_out` candidates were tried as well and are not compared here; gains are corrected for them all the same.
+    """
     if settings.looks is not None:
-        looked_at = weigh_planned_looks(comparisons, settings, settings.looks)
+        looked_at = weigh_planned_looks(comparisons, settings, settings.looks, left_out)
         return tuple(_verdict(looked.comparison, looked.weighed, settings, looked) for looked in looked_at)
     return tuple(
         _verdict(comparison, weighed, settings)
-        for comparison, weighed in zip(comparisons, weigh_evidence(comparisons, settings), strict=True)
+        for comparison, weighed in zip(comparisons, weigh_evidence(comparisons, settings, None, left_out), strict=True)
     )
 
 

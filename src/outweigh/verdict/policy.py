@@ -31,16 +31,19 @@ def _configure_evidence(arguments: PolicyArguments) -> ConfiguredPolicy:
     )
     return ConfiguredPolicy(
         name="evidence",
-        decide=lambda comparisons: _decide_by_evidence(comparisons, settings),
+        decide=lambda comparisons: _decide_by_evidence(comparisons, settings, 0),
+        decide_among=lambda comparisons, left_out: _decide_by_evidence(comparisons, settings, left_out),
         opinion=lambda comparison: _evidence_opinion(comparison, settings),
     )
 
 
-def _decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[Verdict, ...]:
+def _decide_by_evidence(
+    comparisons: Sequence[Comparison], settings: EvidenceSettings, left_out: int
+) -> tuple[Verdict, ...]:
     # Imported here and below: the other policies need none of its statistics, and answer sooner without them.
     from outweigh.verdict.evidence_policy import decide_by_evidence  # noqa: PLC0415
 
-    return decide_by_evidence(comparisons, settings)
+    return decide_by_evidence(comparisons, settings, left_out)
 
 
 def _evidence_opinion(comparison: Comparison, settings: EvidenceSettings) -> PolicyOpinion:

@@ -70,7 +70,7 @@ def _prospect(weighed: WeighedEvidence, prospect: Prospect, plan: LookPlan, look
 
 
 def weigh_planned_looks(
-    comparisons: Sequence[Comparison], settings: EvidenceSettings, plan: LookPlan
+    comparisons: Sequence[Comparison], settings: EvidenceSettings, plan: LookPlan, left_out: int = 0
 ) -> tuple[LookedEvidence, ...]:
     """Weigh at every look whose tasks are complete, in their order, and keep what stands for each candidate."""
     standing: dict[int, LookedEvidence] = {}
@@ -80,12 +80,13 @@ def weigh_planned_looks(
         if not there:
             break
         at_look = [keep_tasks_of(comparisons[place], tasks) for place in there]
-        found = weigh_look(at_look, settings, plan, look, left_out=len(comparisons) - len(there))
+        found = weigh_look(at_look, settings, plan, look, left_out=left_out + len(comparisons) - len(there))
         for place, looked in zip(there, found, strict=True):
             if place not in standing or _supersedes(looked, standing[place]):
                 standing[place] = looked
     early = [place for place in range(len(comparisons)) if place not in standing]
-    standing.update(zip(early, _before_the_first_look(comparisons, early, settings, plan), strict=True))
+    before = _before_the_first_look(comparisons, early, settings, plan, left_out)
+    standing.update(zip(early, before, strict=True))
     return tuple(_with_all_exclusions(standing[place], each) for place, each in enumerate(comparisons))
 
 
@@ -115,7 +116,11 @@ def _is_complete(comparison: Comparison, tasks: frozenset[str], repeats: int) ->
 
 
 def _before_the_first_look(
-    comparisons: Sequence[Comparison], places: Sequence[int], settings: EvidenceSettings, plan: LookPlan
+    comparisons: Sequence[Comparison],
+    places: Sequence[int],
+    settings: EvidenceSettings,
+    plan: LookPlan,
+    left_out: int,
 ) -> Iterator[LookedEvidence]:
     """Candidates whose tasks do not reach the first look: nothing is claimed about them but an alarm."""
     chosen = [comparisons[place] for place in places]
@@ -124,7 +129,7 @@ def _before_the_first_look(
         f"the first planned look comes after {plan.sizes[0]} tasks with {plan.repeats} runs of both arms each, which "
         "are not complete; continue the run"
     )
-    weighed = weigh_evidence(chosen, settings, rates, len(comparisons) - len(chosen)) if chosen else ()
+    weighed = weigh_evidence(chosen, settings, rates, left_out + len(comparisons) - len(chosen)) if chosen else ()
     for comparison, each in zip(chosen, weighed, strict=True):
         silenced = each.decision if each.decision in ALARMS else Decision.INCONCLUSIVE
         yield LookedEvidence(

@@ -1,0 +1,77 @@
+"""Compare the arms of a store with its baseline, and decide about them as one family, earlier versions included.
+
+A version of an arm that came later is compared with the baseline's runs as reused runs are (compare/stale_runs.py), and
+counts as one more candidate that was tried (verdict/tried_versions.py).
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from outweigh.app.choose_policy import ChosenPolicy
+from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.evidence import Evidence
+from outweigh.compare.stale_runs import ANEW_BY_OPTION, changed_agents, mark_earlier_runs, set_stale_aside
+from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
+from outweigh.score.composite import Profile
+from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.store import StoreSet
+from outweigh.verdict.decision import Verdict
+from outweigh.verdict.tried_versions import candidates_to_count
+
+
+def prepare_evidence(evidence: Evidence, stores: StoreSet, baseline: str, candidate: str) -> Evidence:
+    """The evidence as far as this candidate may be compared by it: runs of the baseline that are too old set aside."""
+    experiment, max_age = stores.experiment, stores.reuse_max_age_days()
+    version = None if experiment is None else experiment.versions.get(candidate)
+    if version is None:
+        return set_stale_aside(evidence, baseline, max_age)
+    if max_age is None:
+        max_age = age_in_days(DEFAULT_REUSE_MAX_AGE)
+    return set_stale_aside(
+        mark_earlier_runs(evidence, baseline, version.begun_at),
+        baseline,
+        0.0 if version.fresh_baseline else max_age,
+        version.begun_at,
+        remedy=ANEW_BY_OPTION,
+    )
+
+
+def compare_candidate(
+    evidence: Evidence, stores: StoreSet, baseline: str, candidate: str, profile: Profile
+) -> Comparison:
+    """Put one candidate beside the baseline."""
+    experiment = stores.experiment
+    prepared = prepare_evidence(evidence, stores, baseline, candidate)
+    comparison = compare_arms(prepared, baseline, candidate, profile)
+    if experiment is None or candidate not in experiment.versions:
+        return comparison
+    changed = changed_agents(prepared, baseline, candidate)
+    warnings = comparison.warnings if changed is None else (*comparison.warnings, changed)
+    return replace(comparison, changed_agent=changed, warnings=warnings)
+
+
+def decide_family(
+    policy: ChosenPolicy, experiment: ExperimentFile | None, comparisons: Sequence[Comparison]
+) -> tuple[Verdict, ...]:
+    """Decide about every candidate; in a store with versions, with all that were ever tried there in mind.
+
+    The candidates of the first run are decided together. Each that came later is decided by itself, at a level that
+    depends on how many came before it and not on those that come after, so its verdict stays what it is.
+    """
+    if experiment is None or not experiment.versions:
+        return policy.decide(comparisons)
+    first = experiment.first_candidates
+    together = [each for each in comparisons if each.candidate.name in first]
+    verdicts: dict[str, Verdict] = {}
+    if together:
+        decided = policy.decide(together, left_out=len(first) - len(together))
+        verdicts.update((each.candidate.name, verdict) for each, verdict in zip(together, decided, strict=True))
+    places = {name: len(first) + place for place, name in enumerate(experiment.versions, start=1)}
+    for each in comparisons:
+        name = each.candidate.name
+        if name not in verdicts:
+            # An arm that the store does not know of, such as the baseline in another role, counts as one more.
+            place = places.get(name, len(first) + len(places) + 1)
+            (verdicts[name],) = policy.decide([each], left_out=candidates_to_count(place) - 1)
+    return tuple(verdicts[each.candidate.name] for each in comparisons)
