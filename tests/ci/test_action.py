@@ -104,7 +104,7 @@ def test_a_pull_request_is_judged_from_the_checkout_to_the_comment(desk: Desk) -
     (comment,) = desk.forge.comment_bodies()
     assert comment.startswith(comment_marker("suite"))
     assert comment == ended.summary
-    assert "Pass rate +100.0 points" in comment
+    assert "100 points more often" in comment
     uploaded = {path.name for path in desk.uploads["outweigh"].iterdir()}
     assert {"report.html", "report.xml", "report.json", "runs-engine.jsonl", "experiment.json"} <= uploaded
     kept = b"".join(file.read_bytes() for file in desk.uploads["outweigh"].rglob("*") if file.is_file())

@@ -8,8 +8,13 @@ import pytest
 from tests.cli.engines import Ended
 from tests.cli.two_sides import Project, agent
 
+from outweigh.app.decide import DecideRequest, decide
+from outweigh.app.evidence import EvidenceRequest
 from outweigh.cli.main import main
 from outweigh.report.ci_outcome import MOST_PAGE_CHARACTERS, comment_marker
+from outweigh.report.verdict_sentence import effect_sentence
+from outweigh.report.verdict_summary import decision_reason
+from outweigh.store.store import StoreSet
 
 SOLVES = {"CLAUDE.md": "The answer is 42.\n"}
 MANY: dict[str, Any] = {"tasks": 8, "repeats": 5, "policy": {"gates": ["pass_rate"]}}
@@ -94,6 +99,22 @@ def test_a_regression_is_red_and_the_comment_says_so_first(tmp_path: Path, job: 
     assert comment.startswith(comment_marker("suite") + "\n\n<!-- outweigh run 4711 -->\n\n> [!CAUTION]\n> **REGRESSED")
     assert "https://forge.example/team/project/actions/runs/4711" in comment
     assert job.summary == comment
+
+
+def test_the_visible_part_of_the_comment_has_the_sentence_the_reason_and_the_link(tmp_path: Path, job: Job) -> None:
+    project = Project(tmp_path, agent("grep -q Think CLAUDE.md && echo 42 >answer.txt; true"), **MANY)
+    project.branch("worse", {"CLAUDE.md": "No idea.\n"})
+
+    job.run(*project.sides("worse", "-j", "4", "--require", "not-regressed"))
+
+    visible, _, folded = (project.store / "comment.md").read_text().partition("<details>")
+    assert folded
+    result = decide(DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([project.store])))).only
+    reason = decision_reason(result.verdict, result.comparison)
+    assert f"> {effect_sentence(result.verdict, result.comparison)}" in visible
+    assert f"> {reason[0].upper()}{reason[1:]}" in visible
+    assert "[The run with its full report](https://forge.example/team/project/actions/runs/4711)" in visible
+    assert visible.count("points") == effect_sentence(result.verdict, result.comparison).count("points")
 
 
 def test_too_little_evidence_is_neither_red_nor_green(tmp_path: Path, job: Job) -> None:

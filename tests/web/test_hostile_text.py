@@ -4,10 +4,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
 
+import pytest
 from tests.trajectories import a_step, a_trajectory, store_of
 from tests.web.page_reader import Reader
 
 from outweigh.model.judgment import CriterionScore
+from outweigh.store.label_file import RunLabel, change_run_label
 from outweigh.testing.builders import a_check, a_run
 
 EVIL = "<script>alert(1)</script>\"' onload=alert(2) <img src=x onerror=alert(3)>\x1b[31m\u202e\x00&lt;"
@@ -61,10 +63,16 @@ def test_no_page_takes_a_word_for_markup(tmp_path: Path) -> None:
         reader.store(f"/text?{urlencode({'run': run, 'text': '1.message'})}"),
         reader.store(f"/text?{urlencode({'run': run, 'text': 'patch'})}"),
         reader.store(f"/run?{urlencode({'run': EVIL})}"),
+        reader.store(f"?{urlencode({'q': EVIL, 'change': EVIL})}"),
+        f"/?{urlencode({'q': EVIL, 'show': EVIL})}",
+        f"/task?{urlencode({'task': EVIL.replace(chr(0), '')})}",
+        f"/task?{urlencode({'task': EVIL})}",
+        f"/search?{urlencode({'q': EVIL})}",
+        f"/search?{urlencode({'q': 'script', 'in': EVIL, 'from': EVIL})}",
     ]
 
     for path in pages:
-        answer = reader.ask(path)
+        answer = reader.decided(path)
         assert answer.status in (200, 404)
         assert_harmless(answer.text)
 
@@ -111,3 +119,36 @@ def test_evidence_of_a_judge_stays_text() -> None:
     (row,) = criterion_rows([CriterionScore(criterion="c", weight=1.0, score=1.0, evidence="<script>")])
 
     assert "<script>" not in row
+
+
+def test_a_hostile_note_label_and_experiment_stay_text(tmp_path: Path) -> None:
+    store = hostile_store(tmp_path / "runs" / "store")
+    reader = Reader(tmp_path / "runs")
+    reader.ask(reader.store())
+    run = reader.catalogue.stores()[0].index.rows[0].run_id
+    change_run_label(store / "labels.csv", (run, ""), lambda given: RunLabel(run_id=given.run_id, note=EVIL))
+
+    page = reader.ask(reader.store(f"/run?{urlencode({'run': run})}")).text
+
+    assert_harmless(page)
+    assert "</textarea>" in page
+
+
+def test_a_name_of_an_experiment_is_no_markup_on_any_page(tmp_path: Path) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    store_of(tmp_path / name, [(a_run(), {"trajectory.json": a_trajectory(a_step(said="hello"))})])
+    reader = Reader(tmp_path)
+
+    for path in ("/", "/search?q=hello", "/task?task=task-1", reader.store(), reader.store("/runs")):
+        answer = reader.decided(path)
+        assert answer.status == 200
+        assert_harmless(answer.text)
+
+
+@pytest.mark.parametrize(
+    "path", ["/e/../x", "/e/%2e%2e/report", "/e/..%2f..%2fetc/report", "/search/../../etc", "/e//run"]
+)
+def test_no_address_leads_out_of_the_viewer(tmp_path: Path, path: str) -> None:
+    reader = Reader(store_of(tmp_path / "store", [(a_run(), {})]))
+
+    assert reader.ask(path).status == 404

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from outweigh.app.ci_host import CiHost
-from outweigh.app.decide import DecideRequest, decide
+from outweigh.app.decide import CandidateResult, DecideRequest, decide
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.ledger import default_ledger, enter_verdict
 from outweigh.app.observer import Notify, RunObserver
@@ -29,6 +31,8 @@ from outweigh.report.ci_outcome import (
 )
 from outweigh.report.document import Block, BulletList, Report, Tone
 from outweigh.report.render_markdown import MarkdownReporter
+from outweigh.report.verdict_sentence import effect_sentence
+from outweigh.report.verdict_summary import decision_reason
 from outweigh.store.durable_files import make_folder, write_atomic
 from outweigh.store.store import Store, StoreSet
 
@@ -135,6 +139,7 @@ class _CiStep:
             reused_runs=sum(REUSED_LABEL in run.extra for run in runs),
             ledger=note,
         )
+        outcome = replace(outcome, **_verdict_words(written.decided.only))
         self._publish(outcome, page)
         return CiResult(outcome=outcome, ended=ended, meets=meets)
 
@@ -181,7 +186,8 @@ def _comment(suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Repor
         outcome,
         "" if report is None else MarkdownReporter().render(report),
         suite=suite.spec.name,
-        headline=_markdown(outcome.headline).removeprefix("## "),
+        headline=_words(outcome.headline),
+        said=(_words(outcome.sentence), _words(outcome.reason)),
         notes="\n\n".join(filter(None, (_ledger(outcome), _notes(_setup_notes(suite, report))))),
         run=host.run,
         link=host.link,
@@ -189,7 +195,22 @@ def _comment(suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Repor
 
 
 def _ledger(outcome: CiOutcome) -> str:
-    return "" if outcome.ledger is None else _markdown(outcome.ledger.words).removeprefix("## ")
+    return "" if outcome.ledger is None else _words(outcome.ledger.words)
+
+
+def _words(text: str) -> str:
+    """A foreign sentence as Markdown, so that it stays words."""
+    return _markdown(text).removeprefix("## ") if text else ""
+
+
+def _verdict_words(candidate: CandidateResult) -> dict[str, str | bool]:
+    """What the comment says first: the effects, and what the decision rests on."""
+    reason = decision_reason(candidate.verdict, candidate.comparison)
+    return {
+        "sentence": effect_sentence(candidate.verdict, candidate.comparison),
+        "reason": f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
+        "simulated": candidate.comparison.simulated,
+    }
 
 
 def _setup_notes(suite: LoadedSuite, report: Report | None) -> Sequence[str]:

@@ -1,14 +1,14 @@
 """What a CI job reports: the outcome of one comparison, the outputs for later steps, and the pull request comment."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
 
-from outweigh.report.formatting import format_dollars, format_points
+from outweigh.report.formatting import SIMULATED, format_dollars, format_points
 
 
 class NoDecision(StrEnum):
@@ -32,7 +32,9 @@ class LedgerNote(Struct, frozen=True, kw_only=True):
 class CiOutcome(Struct, frozen=True, kw_only=True):
     """One candidate against its base. Unknown figures are None; `delta` and its interval are of the pass rate.
 
-    `ledger` is what the ledger of the repository's verdicts makes of it; None where nothing was entered.
+    `sentence` tells the effects, with the intervals of the verdict, and `reason` what the decision rests on. A
+    `simulated` comparison spends no dollars. `ledger` is what the ledger of the repository's verdicts makes of it; None
+    where nothing was entered.
     """
 
     decision: str
@@ -47,6 +49,9 @@ class CiOutcome(Struct, frozen=True, kw_only=True):
     runs: int
     reused_runs: int
     ledger: LedgerNote | None
+    sentence: str = ""
+    reason: str = ""
+    simulated: bool = False
 
 
 def undecided_outcome(why: NoDecision, words: str) -> CiOutcome:
@@ -143,32 +148,50 @@ def workflow_run_number(body: str) -> int:
 
 
 def render_comment(
-    outcome: CiOutcome, page: str, *, suite: str, headline: str, notes: str, run: int | None, link: str | None
+    outcome: CiOutcome,
+    page: str,
+    *,
+    suite: str,
+    headline: str,
+    notes: str,
+    run: int | None,
+    link: str | None,
+    said: Sequence[str] = (),
 ) -> str:
-    """`page`, `headline` and `notes` are Markdown with everything foreign escaped; `link` leads to the run."""
+    """The decision, what is `said` about it, the figures and the link; the whole verdict is folded below them.
+
+    `page` and all words are Markdown with everything foreign escaped; `link` leads to the run.
+    """
+    alert = "\n>\n".join(f"> {line}" for line in (f"**{headline}**", *said) if line)
     parts = [
         comment_marker(suite),
         *([] if run is None else [f"<!-- outweigh run {run} -->"]),
-        f"> [!{_ALERTS.get(outcome.decision, 'NOTE')}]\n> **{headline}**",
+        f"> [!{_ALERTS.get(outcome.decision, 'NOTE')}]\n{alert}",
         _outcome_figures(outcome),
+        "" if link is None else f"[The run with its full report]({link})",
         notes,
         f"<details><summary>The whole verdict</summary>\n\n{_truncate_page(page)}\n\n</details>" if page else "",
-        "" if link is None else f"[The run with its full report]({link})",
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _outcome_figures(outcome: CiOutcome) -> str:
+    """Runs, spending and promotion; the change of the pass rate only where no sentence has it, with its interval."""
     if not outcome.runs:
+        return ""
+    reused = f", {outcome.reused_runs} of them reused" if outcome.reused_runs else ""
+    spent = SIMULATED if outcome.simulated else f"{format_dollars(outcome.cost_usd)} spent"
+    promotion = f"Promotion {'allowed' if outcome.may_promote else 'refused'}."
+    return f"{_pass_rate(outcome)}{outcome.runs} runs{reused}, {spent}. {promotion}"
+
+
+def _pass_rate(outcome: CiOutcome) -> str:
+    if outcome.sentence:
         return ""
     interval = ""
     if outcome.ci_low is not None and outcome.ci_high is not None:
         interval = f" ({format_points(outcome.ci_low)} to {format_points(outcome.ci_high)})"
-    reused = f", {outcome.reused_runs} of them reused" if outcome.reused_runs else ""
-    return (
-        f"Pass rate {format_points(outcome.delta)}{interval}. {outcome.runs} runs{reused}, "
-        f"{format_dollars(outcome.cost_usd)} spent. Promotion {'allowed' if outcome.may_promote else 'refused'}."
-    )
+    return f"Pass rate {format_points(outcome.delta)}{interval}. "
 
 
 def _truncate_page(page: str) -> str:

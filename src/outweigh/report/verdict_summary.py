@@ -125,7 +125,7 @@ def _pretended(comparison: Comparison) -> str:
 def _points(verdict: Verdict, comparison: Comparison, screen: Screen) -> Iterator[KeyPoint]:
     tested = any(gate.evidence is not None for gate in verdict.gates)
     if tested or not verdict.reasons:
-        yield KeyPoint(label="Why", text=_why(verdict, comparison), lines=2)
+        yield KeyPoint(label="Why", text=decision_reason(verdict, comparison), lines=2)
     if (price := break_even_sentence(verdict, comparison)) is not None and verdict.decision is Decision.TRADE_OFF:
         yield KeyPoint(label="Price", text=price)
     yield from _worth(verdict.gates)
@@ -149,7 +149,7 @@ def _closing(step: NextStep, screen: Screen) -> Iterator[KeyPoint]:
         yield KeyPoint(label="More", text="every figure and warning: add --verbose")
 
 
-def _why(verdict: Verdict, comparison: Comparison) -> str:
+def decision_reason(verdict: Verdict, comparison: Comparison) -> str:
     """What the decision rests on, or what keeps it from being made."""
     if unjudged_runs(verdict, comparison):
         return "the judges decide here, and not all runs have a judgment yet"
@@ -212,7 +212,7 @@ def _describe_candidate(verdict: Verdict, comparison: Comparison, *, brief: bool
     said = said.removeprefix(f"{name} ").removeprefix("the candidate ")
     # The change that an improvement or a loss rests on is in the sentence already.
     complete = bool(said) and verdict.decision in (Decision.IMPROVED, Decision.REGRESSED) and not verdict.regressions
-    why = "" if complete else f"{_why(verdict, comparison).removesuffix('.')}."
+    why = "" if complete else f"{decision_reason(verdict, comparison).removesuffix('.')}."
     text = " ".join(f"{sentence[0].upper()}{sentence[1:]}" for sentence in (said, why) if sentence)
     return KeyPoint(label=shorten_name(name), text=text, lines=1 if brief else 3)
 

@@ -16,6 +16,7 @@ from outweigh.app.report import ReportRequest, report
 from outweigh.errors import OutweighError
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.verdict_sentence import effect_sentence
+from outweigh.report.verdict_summary import decision_reason
 from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Gate
 from outweigh.verdict.evidence_settings import JUDGE_SCORE, PASS_RATE
@@ -56,7 +57,7 @@ def _candidate(result: CandidateResult) -> CandidateVerdict:
         name=result.name,
         decision=verdict.decision,
         sentence=effect_sentence(verdict, result.comparison),
-        reason=verdict.reasons[0] if verdict.reasons else "",
+        reason=decision_reason(verdict, result.comparison),
         may_promote=result.may_promote,
         effect=None if measured is None else measured.effect,
         low=None if measured is None else measured.low,
