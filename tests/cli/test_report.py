@@ -83,11 +83,35 @@ def test_the_command_on_the_page_writes_the_same_page(outweigh: Any, written: Wr
 def test_a_page_has_every_part(written: Written, kind: str) -> None:
     page = written(kind, RECORDED, *ARMS).replace("\\", "")
 
-    parts = "Why|Gates|How firm is it?|Promotion refused|Warnings|Arms|Paired deltas|Ratios|Provenance|Settings"
+    first = "Gates|Tasks that decided|Why|How firm is it?|Promotion refused|Warnings|Arms|Further changes|"
+    parts = f"{first}Where this comes from|Settings"
     assert [part for part in parts.split("|") if part not in page] == []
     assert "REGRESSED" in page
     assert "error rates: non_inferiority 0.05" in page
     assert __version__ in page
+
+
+def test_the_markdown_has_the_sentence_the_gates_and_the_tasks_before_the_rest(written: Written) -> None:
+    page = written("md", RECORDED, *ARMS)
+
+    order = ["T1-skill passes between", "### Gates", "### Tasks that decided it", "<details>"]
+    assert [page.index(part) for part in order] == sorted(page.index(part) for part in order)
+    assert page.count("<details>") == page.count("</details>") > 5
+
+
+def test_a_task_that_decided_comes_with_the_command_that_shows_two_of_its_runs(outweigh: Any, written: Written) -> None:
+    page = written("md", RECORDED, *ARMS)
+
+    command = re.findall(r"^outweigh diff .*$", page, re.MULTILINE)[0]
+    answer = outweigh(*shlex.split(command)[1:])
+    assert answer.code == 0, answer.err
+
+
+def test_an_agent_that_only_pretends_spends_no_dollars(written: Written) -> None:
+    page = written("html", RECORDED, *ARMS)
+
+    assert "simulated" in page
+    assert re.findall(r"\$[0-9]", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)) == []
 
 
 def test_the_html_draws_the_gates_and_the_markdown_tells_them(written: Written) -> None:
@@ -139,8 +163,10 @@ def test_several_candidates_share_a_page_with_an_overview(written: Written, tmp_
 
     assert "0 of 2 candidates improved on base" in page
     assert page.count('aria-label="Change and margin of every gate"') == 2
-    assert page.count('aria-label="Which arm passes which task"') == 1
-    assert [f'id="part-{number}"' in page for number in (1, 2, 3)] == [True] * 3
+    assert (
+        page.count('<svg xmlns="http://www.w3.org/2000/svg" class="ow-chart" role="group" aria-label="Which arm') == 2
+    )
+    assert [f"<summary>{arm} against base" in page for arm in ("one", "two")] == [True] * 2
 
 
 def test_excluded_runs_are_counted_and_their_partners_are_listed(written: Written, tmp_path: Path) -> None:

@@ -93,4 +93,4 @@ def test_without_a_file_the_page_is_printed(outweigh: Any, runs: Path) -> None:
 
     assert answer.code == 0
     assert "Change and margin of every gate" in answer.out
-    assert "Provenance" in answer.out
+    assert "Where this comes from" in answer.out

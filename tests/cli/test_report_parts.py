@@ -71,10 +71,10 @@ def test_an_inconclusive_page_says_at_once_what_it_would_take(written: Written, 
     assert "To decide, you would need about" in page
 
 
-def test_costs_come_with_who_says_so_and_what_the_cache_did(written: Written, tmp_path: Path) -> None:
+def test_costs_come_with_their_source_and_what_the_cache_did(written: Written, tmp_path: Path) -> None:
     page = written("md", stored(tmp_path, *runs("base", 60), *runs("new", 60)))
 
-    assert "| who says so, runs | reported 40 | reported 40 |" in page
+    assert "| source of the cost, runs | reported 40 | reported 40 |" in page
     assert "| share of the prompt read from a cache | 85 % | 85 % |" in page
     assert "| without a prompt cache, mean | unknown | unknown |" in page
 

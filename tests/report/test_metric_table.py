@@ -14,7 +14,8 @@ from outweigh.report.formatting import UNIT_FORMATS
 from outweigh.report.render_csv import CsvReporter, run_columns, run_rows
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.render_text import TextReporter
-from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
+from outweigh.report.report_folds import ReportedCandidate
+from outweigh.report.report_page import Provenance, candidates_report
 from outweigh.score.metrics import METRICS, Metric, MetricUnit, reported
 from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.decision import PolicySource
@@ -62,7 +63,7 @@ def reported_by(metrics: tuple[Metric, ...]) -> Report:
     comparison = compared_by(metrics)
     (verdict,) = decide([comparison], "gates", {})
     candidate = ReportedCandidate(comparison=comparison, inference=inferred(comparison), panel=None, verdict=verdict)
-    return candidates_report([candidate], PROVENANCE)
+    return candidates_report([candidate], PROVENANCE, "runs")
 
 
 def inferred(comparison: Comparison) -> Inference:
@@ -112,7 +113,7 @@ def test_a_metric_that_is_added_to_the_table_is_computed_compared_and_shown() ->
     assert "tokens of this test" in TextReporter(colour=False).render(page)
     html = HtmlReporter().render(reported_by(metrics))
     assert "tokens of this test" in html
-    (figure,) = metric_figures(compared_by(metrics), inferred(compared_by(metrics)))
+    (figure,) = metric_figures(compared_by(metrics), inferred(compared_by(metrics)), set())
     assert "tokens of this test" in TextReporter(colour=False).render(replace(page, blocks=(figure,)))
 
 

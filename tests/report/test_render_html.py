@@ -5,8 +5,9 @@ from html.parser import HTMLParser
 import pytest
 
 from outweigh.ports.reporters import Reporter
-from outweigh.report.document import CodeBlock, Heading, Report, Table, Tone
+from outweigh.report.document import Block, CodeBlock, Details, Heading, Report, RunPair, Table, TaskPairs, Tone
 from outweigh.report.render_html import HtmlReporter
+from outweigh.report.terms import TERMS
 from outweigh.testing.contracts import ReporterContract
 
 VOID = {"meta", "line", "rect", "path"}
@@ -77,7 +78,7 @@ class TestHtml(ReporterContract):
         assert b"\\xd800" in self.render("\ud800").encode()
 
 
-def page(*blocks: Table | Heading | CodeBlock) -> str:
+def page(*blocks: Block) -> str:
     return HtmlReporter().render(Report(headline="h", tone=Tone.GOOD, blocks=blocks, payload={}))
 
 
@@ -109,10 +110,73 @@ def test_parts_are_linked_from_the_top_where_there_are_several() -> None:
 
 
 def test_a_wide_table_scrolls_by_itself_and_can_be_reached_by_keyboard() -> None:
-    html = page(Table(title="wide", columns=("", "x"), rows=(("a", "worse"),)))
+    html = page(Table(title="wide", columns=("", "state"), rows=(("a", "worse"),)))
 
     assert '<div class="scroll" role="region" tabindex="0" aria-label="wide">' in html
     assert '<th scope="row">a</th><td class="bad">worse</td>' in html
+
+
+def test_an_arm_that_is_called_better_is_not_coloured_as_good_news() -> None:
+    html = page(Table(title="arms", columns=("", "candidate", "state"), rows=(("a", "better", "worse"),)))
+
+    assert '<td>better</td><td class="bad">worse</td>' in html
+
+
+def test_everything_before_the_first_fold_is_the_first_screen() -> None:
+    shown, folded = Table(title="shown", columns=("", "x"), rows=()), CodeBlock(title="folded", lines=("x",))
+    html = page(shown, Details(title="more", blocks=(folded,)))
+
+    first, rest = html.split("<details>", 1)
+    assert "shown" in first.partition('<div class="first-screen">')[2]
+    assert "folded" not in first
+    assert "folded" in rest
+
+
+A_PAIR = RunPair(
+    task="task-1",
+    baseline_run="task-1/base/1",
+    candidate_run="task-1/new/2",
+    table=Table(title="task-1: repeats 1 and 2", columns=("", "base", "new"), rows=(("result", "passed", "failed"),)),
+    command="outweigh diff runs task-1/base/1 task-1/new/2",
+)
+PAIRS = TaskPairs(
+    table=Table(title="Tasks", columns=("", "change"), rows=(("task-1", "-100 points"), ("task-2", "+1 points"))),
+    pairs=(A_PAIR, None),
+    note="",
+)
+
+
+def test_a_task_links_to_its_pair_on_the_page_and_one_without_a_pair_does_not() -> None:
+    html = page(PAIRS)
+
+    assert '<a href="#pair-1">task-1</a>' in html
+    assert '<section class="pair" id="pair-1">' in html
+    assert '<th scope="row">task-2</th>' in html
+
+
+def test_a_viewer_links_a_task_to_its_own_page_of_both_runs() -> None:
+    report = Report(headline="h", tone=Tone.GOOD, blocks=(PAIRS,), payload={})
+    html = HtmlReporter(lambda one, other: f"diff?a={one}&b={other}").render(report)
+
+    assert '<a href="diff?a=task-1/base/1&amp;b=task-1/new/2">task-1</a>' in html
+    assert 'id="pair-1"' not in html
+
+
+def test_a_word_of_ours_is_explained_once_in_each_part_and_listed_at_the_end() -> None:
+    columns = ("", "margin", "the margin again", "pass^5")
+    html = page(
+        Table(title="t", columns=columns, rows=()),
+        Details(title="more", blocks=(Table(title="u", columns=("", "margin"), rows=()),)),
+    )
+
+    found = Page(html)
+    assert [value for key, value in found.attributes if key == "aria-describedby"] == [
+        "term-margin",
+        "term-pass-all-k",
+        "term-margin",
+    ]
+    assert [value for key, value in found.attributes if key == "id"] == ["term-margin", "term-pass-all-k"]
+    assert TERMS["Margin"][1:] in html.partition('<dl class="glossary">')[2]
 
 
 def test_a_command_keeps_its_lines() -> None:

@@ -21,7 +21,8 @@ from outweigh.report.render_csv import CsvReporter
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.render_junit import JunitReporter
 from outweigh.report.render_markdown import MarkdownReporter
-from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
+from outweigh.report.report_folds import ReportedCandidate
+from outweigh.report.report_page import Provenance, candidates_report
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.stamp import ReportStamp, read_stamp
 from outweigh.report.version_history import add_version_history
@@ -105,7 +106,11 @@ def _report_page(request: ReportRequest, decided: DecisionResult) -> Report:
         evidence_sha256=compared.evidence.sha256(compared.baseline, *compared.candidates),
     )
     reported = [_reported(each.comparison, each.verdict, population, policy.seed) for each in decided.candidates]
-    page = candidates_report(reported, provenance, _ladder(compared.evidence, experiment))
+    stores = set(request.decide.evidence.stores.stores)
+    places = [str(store.path) for store in stores if store.path is not None]
+    # A page about several stores cannot tell which of them holds a run.
+    runs = places[0] if len(stores) == len(places) == 1 else "RUNS"
+    page = candidates_report(reported, provenance, runs, _ladder(compared.evidence, experiment))
     whole = add_setup_changes(page, compared.stores.setup(compared.baseline, compared.candidates))
     return add_version_history(whole, decided.history)
 

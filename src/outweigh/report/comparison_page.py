@@ -177,7 +177,9 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     panel = summarise_judges(comparison.judging)
     blocks: list[Block] = [
         arms_table(comparison),
-        *difference_blocks(comparison, inference),
+        _delta_table(comparison, inference),
+        _ratio_table(inference),
+        *unpaired_runs(comparison),
         *judge_blocks(panel),
         *optional_bullets("Notes", READING_NOTES),
         *optional_bullets("Warnings", comparison_warnings(comparison)),
@@ -190,10 +192,9 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     )
 
 
-def difference_blocks(comparison: Comparison, inference: Inference) -> list[Block]:
-    """Deltas and ratios with their intervals, and the runs that are in neither."""
-    blocks: list[Block] = [_delta_table(comparison, inference), _ratio_table(inference)]
-    return [*blocks, _unpaired_bullets(comparison)] if comparison.pairing.unpaired else blocks
+def unpaired_runs(comparison: Comparison) -> list[Block]:
+    """The runs that no delta is made of, where there are any."""
+    return [_unpaired_bullets(comparison)] if comparison.pairing.unpaired else []
 
 
 def comparison_warnings(comparison: Comparison) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Tables shared by the pages of `verdict`, `compare` and `report`: the arms side by side and the gates."""
 
 from collections.abc import Callable, Iterator
+from math import isinf
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -9,15 +10,16 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.report.document import Block, Table
 from outweigh.report.formatting import (
+    SAME,
     SIMULATED,
     UNIT_FORMATS,
     UNKNOWN,
     NumberFormat,
-    describe_direction,
     format_change,
     format_count,
     format_dollars,
     format_percent,
+    format_points,
     format_score,
     format_seconds,
 )
@@ -34,7 +36,6 @@ class ArmRow(NamedTuple):
     title: str
     value: Callable[[ArmSummary], float | None]
     show: NumberFormat
-    better: int
 
 
 def _metric_row(name: str, statistic: Literal["mean", "median"]) -> ArmRow:
@@ -43,12 +44,11 @@ def _metric_row(name: str, statistic: Literal["mean", "median"]) -> ArmRow:
         f"{metric.title}, {statistic}",
         lambda arm: getattr(arm.metrics[name], statistic),
         UNIT_FORMATS[metric.unit].value,
-        metric.better,
     )
 
 
 _ARM_ROWS = (
-    ArmRow("pass rate", lambda arm: arm.pass_rate.value, format_percent, +1),
+    ArmRow("pass rate", lambda arm: arm.pass_rate.value, format_percent),
     _metric_row("objective", "mean"),
     _metric_row("judge_score", "mean"),
     _metric_row("composite", "median"),
@@ -59,20 +59,23 @@ _ARM_ROWS = (
     _metric_row("total_tokens", "median"),
     _metric_row("cost_usd", "median"),
     _metric_row("cost_usd", "mean"),
-    ArmRow("cost, total", lambda arm: arm.total_cost_usd.value, format_dollars, 0),
-    ArmRow("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, format_dollars, -1),
-    ArmRow(PASSES_PER_DOLLAR, lambda arm: arm.solved_per_dollar.value, format_score, +1),
-    ArmRow("changes that failed", lambda arm: arm.change_fail_percentage.value, format_percent, -1),
-    ArmRow("changes reverted", lambda arm: arm.pr_revert_rate.value, format_percent, -1),
+    ArmRow("cost, total", lambda arm: arm.total_cost_usd.value, format_dollars),
+    ArmRow("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, format_dollars),
+    ArmRow(PASSES_PER_DOLLAR, lambda arm: arm.solved_per_dollar.value, format_score),
+    ArmRow("changes that failed", lambda arm: arm.change_fail_percentage.value, format_percent),
+    ArmRow("changes reverted", lambda arm: arm.pr_revert_rate.value, format_percent),
 )
 
 
 def arms_table(comparison: Comparison) -> Table:
-    """The headline figures of both arms. Dollars that nobody spent are one row, which says so."""
+    """The headline figures of both arms. Which differences are more than chance is for the gates to say.
+
+    Dollars that nobody spent are one row, which says so.
+    """
     before, after = comparison.baseline, comparison.candidate
     rows = [
-        (title, show(value(before)), show(value(after)), _describe_change(value(before), value(after), better, show))
-        for title, value, show, better in _ARM_ROWS
+        (title, show(value(before)), show(value(after)), _difference(value(before), value(after), show))
+        for title, value, show in _ARM_ROWS
         if (value(before) is not None or value(after) is not None)
         and not (comparison.simulated and (show is format_dollars or title == PASSES_PER_DOLLAR))
     ]
@@ -80,16 +83,20 @@ def arms_table(comparison: Comparison) -> Table:
         rows.append(("cost", SIMULATED, SIMULATED, ""))
     return Table(
         title="Arms",
-        columns=("", before.name, after.name, "at face value"),
+        columns=("", before.name, after.name, "difference"),
         rows=(_run_counts(before, after), *rows, *_reliability_rows(before, after), *_grade_rows(before, after)),
     )
 
 
-def _describe_change(before: float | None, after: float | None, better: int, show: NumberFormat) -> str:
+def _difference(before: float | None, after: float | None, show: NumberFormat) -> str:
     if before is None or after is None:
-        return "unknown"
+        return UNKNOWN
     # What looks the same is the same; two arms that never pass are too, whose infinite costs have no difference.
-    return describe_direction(0.0 if show(before) == show(after) else after - before, better)
+    if show(before) == show(after) or isinf(before) or isinf(after):
+        return SAME if show(before) == show(after) else ""
+    if show is format_percent:
+        return format_points(after - before)
+    return f"{'+' if after > before else '-'}{show(abs(after - before))}"
 
 
 def _run_counts(before: ArmSummary, after: ArmSummary) -> tuple[str, ...]:
@@ -105,7 +112,7 @@ def _reliability_rows(before: ArmSummary, after: ArmSummary) -> list[tuple[str, 
     if largest < 2:
         return []
     return [
-        (title, format_percent(mine), format_percent(theirs), _describe_change(mine, theirs, +1, format_percent))
+        (title, format_percent(mine), format_percent(theirs), _difference(mine, theirs, format_percent))
         for title, mine, theirs in (
             (f"pass@{largest}", before.pass_at_k[largest], after.pass_at_k[largest]),
             (f"pass^{largest}", before.pass_hat_k[largest], after.pass_hat_k[largest]),

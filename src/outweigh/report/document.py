@@ -42,12 +42,37 @@ class Heading(Struct, frozen=True, kw_only=True):
     lead: str = ""
 
 
+TONED_COLUMNS = frozenset({"state", "decision", "decision without it", "is"})
+"""Only cells of these columns have a tone: anywhere else a word such as "better" may be the name of an arm."""
+
+
 class Table(Struct, frozen=True, kw_only=True):
     """Rows under named columns; the first column is text, the others are aligned as numbers."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+class RunPair(Struct, frozen=True, kw_only=True):
+    """Two runs of one task side by side: their figures, and the command that shows every step of both."""
+
+    task: str
+    baseline_run: str
+    candidate_run: str
+    table: Table
+    command: str
+
+
+class TaskPairs(Struct, frozen=True, kw_only=True):
+    """A table of tasks in which every row leads to a pair of runs of that task; None where it has no such pair."""
+
+    table: Table
+    pairs: tuple[RunPair | None, ...]
+    note: str
+
+
+PAIRS_TITLE = "The runs behind these tasks, side by side"
 
 
 class BulletList(Struct, frozen=True, kw_only=True):
@@ -61,12 +86,14 @@ class BulletList(Struct, frozen=True, kw_only=True):
 class KeyPoints(Struct, frozen=True, kw_only=True):
     """Short labels, each with a sentence or two. It has no title; text wraps it to the width of a screen.
 
-    `commands` are to be pasted, and `most_lines` is how much of a sentence text shows; both are by label.
+    `commands` are to be pasted, and `most_lines` is how much of a sentence text shows; both are by label. `facts` are
+    short values that a page with room shows side by side.
     """
 
     rows: tuple[tuple[str, str], ...]
     commands: Mapping[str, str] = {}
     most_lines: Mapping[str, int] = {}
+    facts: bool = False
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -90,25 +117,43 @@ class CodeBlock(Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
 
 
+class Badge(Struct, frozen=True, kw_only=True):
+    """A decision as one word, with the tone that gives it its colour."""
+
+    word: str
+    tone: Tone
+
+
 class Details(Struct, frozen=True, kw_only=True):
-    """Blocks that are folded until a reader opens them. A format that cannot fold shows `fallback` instead."""
+    """Blocks that are folded until a reader opens them. A format that cannot fold shows `fallback` instead.
+
+    Without a fallback such a format shows the blocks under the title. What is `long` stays folded on paper.
+    """
 
     title: str
-    fallback: str
     blocks: tuple["Block", ...]
+    lead: str = ""
+    fallback: str | None = None
+    badge: Badge | None = None
+    long: bool = False
 
 
-Block = Heading | Table | BulletList | KeyPoints | Figure | CodeBlock | Details
+Block = Heading | Table | TaskPairs | BulletList | KeyPoints | Figure | CodeBlock | Details
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """One answer, as a page for people and as the JSON that scripts may rely on. `lead` is the answer in a sentence."""
+    """One answer, as a page for people and as the JSON that scripts may rely on. `lead` is the answer in a sentence.
+
+    `badge` and `title` are the headline in two parts, for a page that shows the decision as a badge.
+    """
 
     headline: str
     tone: Tone
     blocks: tuple[Block, ...]
     payload: Mapping[str, Any]
     lead: str = ""
+    badge: Badge | None = None
+    title: str = ""
 
 
 def optional_bullets(title: str, items: tuple[str, ...]) -> list[BulletList]:

@@ -12,10 +12,15 @@ LARGEST_CHANGE = 1.0
 
 
 class ChangeMarker(StrEnum):
-    """How a row stands: a filled circle, a diamond, or an empty circle."""
+    """How a row stands: better or neutral (filled circles), worse (a diamond), unknown (an empty circle).
+
+    An open row is one that nothing is decided by and that chance can explain; it is an empty circle, too.
+    """
 
     BETTER = "better"
     WORSE = "worse"
+    NEUTRAL = "neutral"
+    UNKNOWN = "unknown"
     OPEN = "open"
 
 

@@ -1,11 +1,16 @@
-"""A report as one HTML file: no script, nothing fetched, light and dark, readable on a phone and on paper."""
+"""A report as one HTML file: no script, nothing fetched, light and dark, readable on a phone and on paper.
 
-from collections.abc import Iterator, Sequence
+What comes before the first fold is the first screen. Words of ours are explained when they are pointed at.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
 from outweigh.report.document import (
+    TONED_COLUMNS,
     WORD_TONES,
+    Badge,
     Block,
     BulletList,
     CodeBlock,
@@ -14,96 +19,42 @@ from outweigh.report.document import (
     Heading,
     KeyPoints,
     Report,
+    RunPair,
     Table,
+    TaskPairs,
     Tone,
 )
 from outweigh.report.formatting import escape_controls
+from outweigh.report.page_style import PAGE_STYLE
 from outweigh.report.stamp import html_stamp
 from outweigh.report.svg.elements import CHART_STYLE
-
-PAGE_STYLE = """
-:root {
-  color-scheme: light dark;
-  --paper: #fcfcfa; --ink: #1c1c1a; --quiet: #5a5a55; --line: #deded8; --shade: #f1f1ec;
-  --good: #005a8e; --bad: #a33f00; --unsure: #7a5c00; --plain: #5a5a55;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --paper: #171716; --ink: #ececea; --quiet: #a8a8a0; --line: #3a3a36; --shade: #232321;
-    --good: #6dbdf0; --bad: #f0a050; --unsure: #e0c860; --plain: #a8a8a0;
-  }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 68rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-h1, h2, h3 { line-height: 1.25; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; margin: 0 0 1rem; }
-h2 { font-size: 1.3rem; margin: 3rem 0 1rem; }
-h1, h2:not(.block) { padding: 0.6rem 0.9rem; background: var(--shade); border-left: 0.4rem solid var(--tone); }
-.block { font-size: 1rem; margin: 1.75rem 0 0.5rem; }
-.good { --tone: var(--good); } .bad { --tone: var(--bad); }
-.unsure { --tone: var(--unsure); } .plain { --tone: var(--plain); }
-ul { margin: 0; padding-left: 1.2rem; }
-li { overflow-wrap: anywhere; }
-li::marker { color: var(--tone, var(--plain)); }
-nav { margin: 1rem 0; }
-a { color: var(--good); }
-.lead { font-size: 1.125rem; max-width: 48rem; overflow-wrap: anywhere; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); gap: 0 2.5rem; }
-.pictures > section { min-width: 0; }
-figure { margin: 0; max-width: 44rem; }
-details { margin: 0.75rem 0; }
-details > details, details > section { margin-left: 1rem; }
-summary { cursor: pointer; padding: 0.35rem 0; font-weight: 600; overflow-wrap: anywhere; }
-details details > summary { font-weight: 400; }
-:focus-visible { outline: 2px solid var(--good); outline-offset: 2px; }
-figcaption { color: var(--quiet); font-size: 0.875rem; margin-top: 0.5rem; }
-/* A shadow at an edge says that the table goes on there; the cover moves with the table and hides it at the end. */
-.scroll {
-  overflow-x: auto;
-  background:
-    linear-gradient(to right, var(--paper) 50%, transparent) left / 2.5rem 100% no-repeat local,
-    linear-gradient(to left, var(--paper) 50%, transparent) right / 2.5rem 100% no-repeat local,
-    linear-gradient(to right, var(--line), transparent) left / 1rem 100% no-repeat scroll,
-    linear-gradient(to left, var(--line), transparent) right / 1rem 100% no-repeat scroll;
-}
-table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.3rem 0.75rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child { text-align: left; padding-left: 0; }
-th { white-space: normal; overflow-wrap: break-word; max-width: 16rem; }
-thead th { color: var(--quiet); font-weight: 600; border-bottom-width: 2px; vertical-align: bottom; }
-tbody th { font-weight: 400; min-width: min(12rem, 36vw); }
-th:first-child { position: sticky; left: 0; background: var(--paper); }
-td.good, td.bad, td.unsure { color: var(--tone); }
-td.good, td.bad { font-weight: 600; }
-pre { margin: 0; padding: 0.75rem 0.9rem; background: var(--shade); font-size: 0.875rem; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-@media (max-width: 30rem) {
-  th, td { padding: 0.3rem 0.4rem; }
-  tbody th { min-width: 30vw; }
-  table { font-size: 0.85rem; }
-}
-@media print {
-  .scroll { overflow: visible; background: none; }
-  .pictures > section, figure, li, tr { break-inside: avoid; }
-}
-"""
-
+from outweigh.report.terms import TERMS, find_terms, term_anchor
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 
 _CELL_TONES = WORD_TONES | {
+    "holds": Tone.PLAIN,
     "improved": Tone.GOOD,
     "regressed": Tone.BAD,
     "trade-off": Tone.UNSURE,
     "inconclusive": Tone.UNSURE,
 }
+_WORDY = 40
+"""A cell with more characters than this is a sentence, which may be broken."""
+
+PairAddress = Callable[[str, str], str]
 
 
 class HtmlReporter:
-    """Text from the records is escaped here; a figure escapes its own."""
+    """Text from the records is escaped here; a figure escapes its own.
+
+    A pair of runs is shown on the page itself, or at `pair_address`, which a viewer gives.
+    """
+
+    def __init__(self, pair_address: PairAddress | None = None) -> None:
+        self._pair_address = pair_address
 
     def render(self, report: Report) -> str:
         """The whole file."""
@@ -124,15 +75,174 @@ class HtmlReporter:
                 "</head>",
                 "<body>",
                 "<main>",
-                f'<h1 class="{report.tone.value}">{title}</h1>',
-                *_lead(report.lead),
-                *_contents(report.blocks),
-                *_body(report.blocks),
+                *_PageWriter(self._pair_address).page(report),
                 "</main>",
                 "</body>",
                 "</html>\n",
             ]
         )
+
+
+class _PageWriter:
+    """Writes one page, and remembers which pairs it has numbered and which terms it has explained."""
+
+    def __init__(self, pair_address: PairAddress | None) -> None:
+        self._pair_address = pair_address
+        self._pairs = 0
+        self._explained: set[str] = set()
+        self._used: dict[str, None] = {}
+
+    def page(self, report: Report) -> Iterator[str]:
+        """The first screen, the folds, and the words that were used."""
+        folded = next((place for place, block in enumerate(report.blocks) if isinstance(block, Details)), None)
+        yield '<div class="first-screen">'
+        if report.badge is not None:
+            yield _badge(report.badge)
+        yield f'<h1 class="{report.tone.value}">{_escape_text(report.title or report.headline)}</h1>'
+        yield from self._lead(report.lead)
+        yield from _contents(report.blocks)
+        yield from self._body(report.blocks[:folded])
+        yield "</div>"
+        if folded is not None:
+            yield from self._body(report.blocks[folded:])
+        yield from self._glossary()
+
+    def _body(self, blocks: Sequence[Block], level: int = 2) -> Iterator[str]:
+        """Block after block; pictures that follow each other stand side by side where there is room."""
+        part = 0
+        for drawn, group in groupby(blocks, key=lambda block: isinstance(block, Figure)):
+            if drawn:
+                sections = "".join(f"<section>{self._block(block, level + bool(part))}</section>" for block in group)
+                yield f'<div class="pictures">{sections}</div>'
+                continue
+            for block in group:
+                if isinstance(block, Heading):
+                    part += 1
+                    yield f'<h2 id="part-{part}" class="{block.tone.value}">{_escape_text(block.title)}</h2>'
+                    yield from self._lead(block.lead)
+                elif isinstance(block, Details):
+                    yield self._details(block, level + bool(part))
+                else:
+                    yield f"<section>{self._block(block, level + bool(part))}</section>"
+
+    def _block(self, block: Block, level: int) -> str:  # noqa: PLR0911 - one for every kind of block
+        match block:
+            case KeyPoints():
+                return self._key_points(block)
+            case TaskPairs():
+                return self._task_pairs(block, level)
+            case Details():
+                return self._details(block, level)
+        title = f'<h{level} class="block">{_escape_text(block.title)}</h{level}>'
+        match block:
+            case Table():
+                return title + self._table(block)
+            case BulletList():
+                items = "".join(f"<li>{self._explain(item)}</li>" for item in block.items)
+                return f'{title}<ul class="{block.tone.value}">{items}</ul>'
+            case Figure():
+                caption = f"<figcaption>{self._explain(block.caption)}</figcaption>" if block.caption else ""
+                return f"{title}<figure>{block.draw()}{caption}</figure>"
+            case CodeBlock():
+                lines = "\n".join(map(_escape_text, block.lines))
+                return f"{title}<pre><code>{lines}</code></pre>"
+            case Heading():
+                return title
+
+    def _lead(self, sentence: str) -> list[str]:
+        return [f'<p class="lead">{self._explain(sentence)}</p>'] if sentence else []
+
+    def _key_points(self, block: KeyPoints) -> str:
+        if block.facts:
+            facts = "".join(
+                f"<div><dt>{self._explain(label)}</dt><dd>{self._explain(text)}</dd></div>"
+                for label, text in block.rows
+            )
+            return f'<dl class="facts">{facts}</dl>'
+        points = "".join(f"<li><b>{_escape_text(label)}:</b> {self._explain(text)}</li>" for label, text in block.rows)
+        return f"<ul>{points}</ul>"
+
+    def _details(self, block: Details, level: int) -> str:
+        self._explained.clear()
+        badge = "" if block.badge is None else _badge(block.badge)
+        long = ' class="long"' if block.long else ""
+        inner = "".join([*self._lead(block.lead), *self._body(block.blocks, level)])
+        return f"<details{long}><summary>{_escape_text(block.title)}{badge}</summary>{inner}</details>"
+
+    def _task_pairs(self, block: TaskPairs, level: int) -> str:
+        links, sections = list[str | None](), list[str]()
+        for pair in block.pairs:
+            if pair is None:
+                links.append(None)
+            elif self._pair_address is not None:
+                links.append(self._pair_address(pair.baseline_run, pair.candidate_run))
+            else:
+                self._pairs += 1
+                links.append(f"#pair-{self._pairs}")
+                sections.append(self._pair(pair, f"pair-{self._pairs}", level + 1))
+        title = f'<h{level} class="block">{_escape_text(block.table.title)}</h{level}>'
+        note = f'<p class="note">{self._explain(block.note)}</p>' if block.note else ""
+        return title + self._table(block.table, links) + note + "".join(sections)
+
+    def _pair(self, pair: RunPair, anchor: str, level: int) -> str:
+        """Shown when its link is followed, and on paper."""
+        return (
+            f'<section class="pair" id="{anchor}"><h{level} class="block">{_escape_text(pair.table.title)}</h{level}>'
+            f'{self._table(pair.table)}<p class="note">Every step of both:</p>'
+            f"<pre><code>{_escape_text(pair.command)}</code></pre></section>"
+        )
+
+    def _table(self, table: Table, links: Sequence[str | None] = ()) -> str:
+        heads = "".join(map(self._column_head, table.columns))
+        targets = links or [None] * len(table.rows)
+        toned = [name in TONED_COLUMNS for name in table.columns[1:]]
+        rows = "".join(self._row(row, link, toned) for row, link in zip(table.rows, targets, strict=True))
+        # What scrolls must be reachable by keyboard, and say what it is.
+        return (
+            f'<div class="scroll" role="region" tabindex="0" aria-label="{_escape_text(table.title)}">'
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+
+    def _column_head(self, name: str) -> str:
+        return f'<th scope="col">{self._explain(name)}</th>' if name else "<td></td>"
+
+    def _row(self, cells: tuple[str, ...], link: str | None, toned: Sequence[bool]) -> str:
+        first, *others = cells
+        head = self._explain(first) if link is None else f'<a href="{_escape_text(link)}">{_escape_text(first)}</a>'
+        return f'<tr><th scope="row">{head}</th>{"".join(map(_cell, others, toned))}</tr>'
+
+    def _explain(self, text: str) -> str:
+        """The text with every word of ours explained once in each part of the page."""
+        parts, end = list[str](), 0
+        for term in find_terms(text):
+            if term.name in self._explained:
+                continue
+            self._explained.add(term.name)
+            self._used[term.name] = None
+            parts.append(_escape_text(text[end : term.start]))
+            parts.append(
+                f'<dfn class="term" tabindex="0" aria-describedby="{term_anchor(term.name)}" '
+                f'data-tip="{escape(_definition(term.name), quote=True)}">'
+                f"{_escape_text(text[term.start : term.end])}</dfn>"
+            )
+            end = term.end
+        return "".join([*parts, _escape_text(text[end:])])
+
+    def _glossary(self) -> Iterator[str]:
+        if self._used:
+            entries = "".join(
+                f'<dt>{escape(name)}</dt><dd id="{term_anchor(name)}">{escape(_definition(name))}</dd>'
+                for name in sorted(self._used, key=str.lower)
+            )
+            yield f'<details><summary>Words on this page</summary><dl class="glossary">{entries}</dl></details>'
+
+
+def _definition(name: str) -> str:
+    return f"{TERMS[name][0].upper()}{TERMS[name][1:]}"
+
+
+def _badge(badge: Badge) -> str:
+    return f'<span class="badge {badge.tone.value}">{_escape_text(badge.word)}</span>'
 
 
 def _contents(blocks: Sequence[Block]) -> Iterator[str]:
@@ -145,72 +255,12 @@ def _contents(blocks: Sequence[Block]) -> Iterator[str]:
         yield f'<nav aria-label="Parts"><ul>{"".join(links)}</ul></nav>'
 
 
-def _body(blocks: Sequence[Block]) -> Iterator[str]:
-    """Block after block; pictures that follow each other stand side by side where there is room."""
-    part = 0
-    for drawn, group in groupby(blocks, key=lambda block: isinstance(block, Figure)):
-        if drawn:
-            yield f'<div class="pictures">{"".join(_section(block, part) for block in group)}</div>'
-            continue
-        for block in group:
-            if isinstance(block, Heading):
-                part += 1
-                yield f'<h2 id="part-{part}" class="{block.tone.value}">{_escape_text(block.title)}</h2>'
-                yield from _lead(block.lead)
-            else:
-                yield _section(block, part)
-
-
-def _lead(sentence: str) -> list[str]:
-    return [f'<p class="lead">{_escape_text(sentence)}</p>'] if sentence else []
-
-
-def _section(block: Block, part: int) -> str:
-    return f"<section>{_block(block, level=3 if part else 2)}</section>"
-
-
-def _block(block: Block, level: int) -> str:  # noqa: PLR0911 - one for every kind of block
-    if isinstance(block, KeyPoints):
-        points = "".join(f"<li><b>{_escape_text(label)}:</b> {_escape_text(text)}</li>" for label, text in block.rows)
-        return f"<ul>{points}</ul>"
-    title = f'<h{level} class="block">{_escape_text(block.title)}</h{level}>'
-    match block:
-        case Table():
-            return title + _table(block)
-        case BulletList():
-            items = "".join(f"<li>{_escape_text(item)}</li>" for item in block.items)
-            return f'{title}<ul class="{block.tone.value}">{items}</ul>'
-        case Figure():
-            caption = f"<figcaption>{_escape_text(block.caption)}</figcaption>" if block.caption else ""
-            return f"{title}<figure>{block.draw()}{caption}</figure>"
-        case CodeBlock():
-            lines = "\n".join(map(_escape_text, block.lines))
-            return f"{title}<pre><code>{lines}</code></pre>"
-        case Details():
-            inner = "".join(_block(part, level) for part in block.blocks)
-            return f"<details><summary>{_escape_text(block.title)}</summary>{inner}</details>"
-        case Heading():
-            return title
-
-
-def _table(table: Table) -> str:
-    heads = "".join(f'<th scope="col">{_escape_text(name)}</th>' for name in table.columns)
-    rows = "".join(map(_row, table.rows))
-    # What scrolls must be reachable by keyboard, and say what it is.
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{_escape_text(table.title)}">'
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    first, *others = cells
-    return f'<tr><th scope="row">{_escape_text(first)}</th>{"".join(map(_cell, others))}</tr>'
-
-
-def _cell(cell: str) -> str:
-    tone = _CELL_TONES.get(cell)
-    return f"<td>{_escape_text(cell)}</td>" if tone is None else f'<td class="{tone.value}">{_escape_text(cell)}</td>'
+def _cell(cell: str, toned: bool) -> str:
+    tone = _CELL_TONES.get(cell) if toned else None
+    if tone is not None and tone is not Tone.PLAIN:
+        return f'<td class="{tone.value}">{_escape_text(cell)}</td>'
+    wordy = ' class="words"' if len(cell) > _WORDY else ""
+    return f"<td{wordy}>{_escape_text(cell)}</td>"
 
 
 def _escape_text(text: str) -> str:

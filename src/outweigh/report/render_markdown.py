@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from html import escape
 
 from outweigh.report.document import (
     Block,
@@ -13,6 +14,7 @@ from outweigh.report.document import (
     KeyPoints,
     Report,
     Table,
+    TaskPairs,
 )
 from outweigh.report.formatting import escape_controls
 from outweigh.report.stamp import markdown_stamp
@@ -46,8 +48,18 @@ def _block(block: Block) -> str:  # noqa: PLR0911 - one for every kind of block
             return _figure(block)
         case CodeBlock():
             return _listing(block)
+        case TaskPairs():
+            commands = tuple(pair.command for pair in block.pairs if pair is not None)
+            return "\n\n".join(
+                filter(None, (_table(block.table), _escape(block.note), _fenced(commands) if commands else ""))
+            )
         case Details():
-            return f"### {_escape(block.title)}\n\n{_escape(block.fallback)}"
+            if block.fallback is not None:
+                return f"### {_escape(block.title)}\n\n{_escape(block.fallback)}"
+            title = escape(escape_controls(block.title))
+            inner = filter(None, (_escape(block.lead), *map(_block, block.blocks)))
+            # A forge shows it folded; elsewhere it is a part under its title.
+            return "\n\n".join([f"<details><summary>{title}</summary>", *inner, "</details>"])
 
 
 def _key_point(label: str, text: str, command: str | None) -> str:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from outweigh.report.document import (
+    PAIRS_TITLE,
     WORD_TONES,
     Block,
     BulletList,
@@ -17,6 +18,7 @@ from outweigh.report.document import (
     KeyPoints,
     Report,
     Table,
+    TaskPairs,
     Tone,
 )
 from outweigh.report.formatting import escape_controls
@@ -59,8 +61,15 @@ class TextReporter:
                 return self._list(block.title, told, Tone.PLAIN) if told else ""
             case CodeBlock():
                 return self._list(block.title, block.lines, Tone.PLAIN)
+            case TaskPairs():
+                commands = [pair.command for pair in block.pairs if pair is not None]
+                table = f"{self._table(block.table)}\n  {self._wrap(block.note, indent=2)}"
+                return table if not commands else f"{table}\n\n{self._list(PAIRS_TITLE, commands, Tone.PLAIN)}"
             case Details():
-                return self._list(block.title, [block.fallback], Tone.PLAIN)
+                if block.fallback is not None:
+                    return self._list(block.title, [block.fallback], Tone.PLAIN)
+                title = self._paint(escape_controls(block.title), block.badge.tone if block.badge else Tone.PLAIN)
+                return "\n\n".join(filter(None, (title, self._wrap(block.lead), *map(self._block, block.blocks))))
 
     def _list(self, title: str, lines: Sequence[str], tone: Tone) -> str:
         return "\n".join([self._paint(escape_controls(title), tone), *(f"  {escape_controls(line)}" for line in lines)])

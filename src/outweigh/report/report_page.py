@@ -7,40 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.inference import Inference
-from outweigh.compare.judge_agreement import PanelAgreement
 from outweigh.compare.ladder import Ladder
-from outweigh.report.comparison_page import READING_NOTES, comparison_payload, comparison_warnings, difference_blocks
-from outweigh.report.comparison_tables import arms_table, format_gate, gate_blocks
-from outweigh.report.document import Block, BulletList, CodeBlock, Heading, Report, Table, Tone, optional_bullets
-from outweigh.report.figures.arm_overview import (
-    component_figures,
-    distribution_figures,
-    frontier_figures,
-    heat_map_figures,
-    tier_figures,
-)
-from outweigh.report.figures.deltas import metric_figures, task_change_figures, task_slope_figures
-from outweigh.report.figures.gates import dial_figures, gate_figures
-from outweigh.report.figures.judge_reliability import judge_agreement_figures
-from outweigh.report.figures.over_time import evidence_figures, spending_figures
-from outweigh.report.figures.worth import worth_figures
+from outweigh.report.comparison_page import comparison_payload
+from outweigh.report.comparison_tables import format_gate, gate_blocks, total_evidence
+from outweigh.report.deciding_tasks import deciding_tasks, merge_task_pairs
+from outweigh.report.document import Badge, Block, BulletList, CodeBlock, Details, Report, Table, Tone
+from outweigh.report.figures.arm_overview import frontier_figures, heat_map_figures, tier_figures
+from outweigh.report.figures.gates import main_gate_figures
+from outweigh.report.figures.over_time import spending_figures
+from outweigh.report.interval_rows import ChangeMarker
 from outweigh.report.json_output import Payload
-from outweigh.report.judge_tables import judge_blocks
-from outweigh.report.report_sections import cost_blocks, setup_check_blocks, task_details
-from outweigh.report.scan_page import finding_details, scan_blocks
-from outweigh.report.verdict_page import (
-    DECISION_TONES,
-    reason_blocks,
-    sensitivity_blocks,
-    verdict_headline,
-    verdict_payload,
-    verdicts_headline,
-)
+from outweigh.report.report_facts import fact_block
+from outweigh.report.report_folds import ReportedCandidate, candidate_folds, fold
+from outweigh.report.verdict_page import DECISION_TONES, verdict_headline, verdict_payload, verdicts_headline
 from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.verdict.decision import Decision, PolicySource, Verdict
-from outweigh.verdict.promotion import may_promote
+from outweigh.verdict.evidence_settings import gate_title
 
 MOST_NAMES = 6
 
@@ -103,25 +87,6 @@ class Provenance(Struct, frozen=True, kw_only=True):
     evidence_sha256: str
 
 
-class ReportedCandidate(Struct, frozen=True, kw_only=True):
-    """One candidate with everything that is known about it."""
-
-    comparison: Comparison
-    inference: Inference
-    panel: PanelAgreement | None
-    verdict: Verdict
-
-    @property
-    def name(self) -> str:
-        """The candidate's name."""
-        return self.comparison.candidate.name
-
-    @property
-    def may_promote(self) -> bool:
-        """Whether it may be promoted."""
-        return may_promote(self.verdict, self.comparison.evidence_sha256)
-
-
 def report_payload(candidates: Sequence[ReportedCandidate], provenance: Provenance) -> Payload:
     """`report -o FILE.json`."""
     return {
@@ -136,40 +101,62 @@ def report_payload(candidates: Sequence[ReportedCandidate], provenance: Provenan
 
 
 def candidates_report(
-    candidates: Sequence[ReportedCandidate], provenance: Provenance, ladder: Ladder | None = None
+    candidates: Sequence[ReportedCandidate], provenance: Provenance, runs: str, ladder: Ladder | None = None
 ) -> Report:
-    """The page of `outweigh report`; with a ladder where the arms are tiers."""
+    """The page of `outweigh report`: the answer on the first screen, then folds. `runs` is what commands are to read.
+
+    It has a ladder where the arms are tiers.
+    """
     first, *others = candidates
-    title, tone, lead = (
-        verdict_headline(first.verdict, first.comparison, provenance.policy_from),
-        _candidate_tone(first),
-        _candidate_sentence(first),
-    )
-    blocks = _candidate_blocks(first, len(candidates))
+    rule = f"policy {first.verdict.policy} ({provenance.policy_from.value})"
+    facts = fact_block([one.comparison for one in candidates], rule)
+    origin = Details(title="Where this comes from", blocks=tuple(_provenance_blocks(candidates, provenance)))
+    payload = report_payload(candidates, provenance)
     if others:
-        title, tone = verdicts_headline([one.verdict for one in candidates], provenance.baseline)
+        headline, tone = verdicts_headline([one.verdict for one in candidates], provenance.baseline)
         promoted = [one.name for one in candidates if one.may_promote]
-        lead = verdicts_sentence([(one.name, one.verdict.decision) for one in candidates], promoted)
-        parts = [blocks, *(_candidate_blocks(one, len(candidates)) for one in others)]
-        blocks = [
-            _candidates_table(candidates),
-            *_arm_figures(candidates, ladder),
-            *_under_headings(candidates, parts, provenance),
-        ]
-    else:
-        place = next(place for place, block in enumerate(blocks) if isinstance(block, Table) and block.title == "Arms")
-        blocks[place:place] = _arm_figures(candidates, ladder)
+        return Report(
+            headline=headline,
+            tone=tone,
+            lead=verdicts_sentence([(one.name, one.verdict.decision) for one in candidates], promoted),
+            blocks=(
+                facts,
+                _candidates_table(candidates),
+                *_cost_quality(candidates),
+                *_few_tasks(candidates),
+                *_leading_tasks(candidates, runs),
+                *(_candidate_fold(one, runs, len(candidates)) for one in candidates),
+                *fold("All arms", _arm_figures(candidates, ladder)),
+                origin,
+            ),
+            payload=payload,
+        )
     return Report(
-        headline=title,
-        tone=tone,
-        lead=lead,
-        blocks=(*blocks, *_provenance_blocks(candidates, provenance)),
-        payload=report_payload(candidates, provenance),
+        headline=verdict_headline(first.verdict, first.comparison, provenance.policy_from),
+        tone=_candidate_badge(first).tone,
+        badge=_candidate_badge(first),
+        title=f"{first.name} against {provenance.baseline}",
+        lead=_candidate_sentence(first),
+        blocks=(
+            facts,
+            *_gate_screen(first),
+            *_cost_quality(candidates),
+            *_tasks_screen(first, runs),
+            *candidate_folds(first, 1),
+            *fold("The ladder", [] if ladder is None else tier_figures(ladder)),
+            origin,
+        ),
+        payload=payload,
     )
 
 
-def _candidate_tone(one: ReportedCandidate) -> Tone:
-    return DECISION_TONES[one.verdict.decision]
+MOST_SCREEN_CANDIDATES = 6
+MOST_SCREEN_TASKS = 6
+
+
+def _candidate_badge(one: ReportedCandidate) -> Badge:
+    decision = one.verdict.decision
+    return Badge(word=decision.words.capitalize(), tone=DECISION_TONES[decision])
 
 
 def _candidate_sentence(one: ReportedCandidate) -> str:
@@ -177,61 +164,81 @@ def _candidate_sentence(one: ReportedCandidate) -> str:
     return " ".join(filter(None, (decided, effect_sentence(one.verdict, one.comparison))))
 
 
-def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:
-    """One candidate: the answer first, then what it rests on."""
-    verdict, comparison = one.verdict, one.comparison
-    # Both have the comparison's own warnings.
-    warnings = tuple(dict.fromkeys((*verdict.warnings, *comparison_warnings(comparison))))
-    return [
-        *reason_blocks(verdict),
-        *dial_figures(verdict),
-        *gate_figures(verdict.gates),
-        *worth_figures(verdict, comparison),
-        *gate_blocks(verdict.gates, comparison),
-        *sensitivity_blocks(verdict, allowed=one.may_promote),
-        *optional_bullets("Warnings", warnings),
-        *metric_figures(comparison, one.inference),
-        *task_change_figures(comparison),
-        *task_slope_figures(comparison),
-        *evidence_figures(verdict, comparison),
-        *distribution_figures(comparison),
-        *component_figures((comparison.baseline, comparison.candidate)),
-        *judge_agreement_figures(one.panel),
-        arms_table(comparison),
-        *cost_blocks(comparison),
-        *_excluded_runs_table(comparison),
-        *setup_check_blocks(comparison),
-        *scan_blocks(comparison.scans),
-        *finding_details(comparison.scans),
-        *difference_blocks(comparison, one.inference),
-        *judge_blocks(one.panel),
-        *task_details(comparison, candidates),
-        *optional_bullets("Notes", READING_NOTES),
-    ]
+def _gate_screen(one: ReportedCandidate) -> list[Block]:
+    """The gates as bars; as a table where a literal rule has no intervals."""
+    return main_gate_figures(one.verdict.gates) or gate_blocks(one.verdict.gates, one.comparison)
+
+
+def _cost_quality(candidates: Sequence[ReportedCandidate]) -> list[Block]:
+    marks = {one.name: _DECISION_MARKS[one.verdict.decision] for one in candidates}
+    return frontier_figures(_arms(candidates), marks, simulated=_simulated(candidates))
+
+
+def _few_tasks(candidates: Sequence[ReportedCandidate]) -> list[Block]:
+    return heat_map_figures(_arms(candidates), MOST_SCREEN_TASKS)
+
+
+def _tasks_screen(one: ReportedCandidate, runs: str) -> list[Block]:
+    found = deciding_tasks(one.verdict, one.comparison, runs)
+    return [] if found is None else [found]
+
+
+def _leading_tasks(candidates: Sequence[ReportedCandidate], runs: str) -> list[Block]:
+    """The first tasks of every candidate in one table."""
+    each = max(1, MOST_SCREEN_TASKS // len(candidates))
+    return merge_task_pairs(
+        [
+            (one.name, found)
+            for one in candidates[:MOST_SCREEN_TASKS]
+            if (found := deciding_tasks(one.verdict, one.comparison, runs, most=each)) is not None
+        ]
+    )
+
+
+def _candidate_fold(one: ReportedCandidate, runs: str, candidates: int) -> Details:
+    return Details(
+        title=f"{one.name} against {one.comparison.baseline.name}",
+        badge=_candidate_badge(one),
+        lead=_candidate_sentence(one),
+        blocks=(*_gate_screen(one), *_tasks_screen(one, runs), *candidate_folds(one, candidates)),
+    )
+
+
+_DECISION_MARKS = {
+    Decision.IMPROVED: ChangeMarker.BETTER,
+    Decision.REGRESSED: ChangeMarker.WORSE,
+    Decision.NEUTRAL: ChangeMarker.NEUTRAL,
+    Decision.TRADE_OFF: ChangeMarker.UNKNOWN,
+    Decision.INCONCLUSIVE: ChangeMarker.UNKNOWN,
+}
+
+
+def _arms(candidates: Sequence[ReportedCandidate]) -> list[ArmTable]:
+    first, *_ = candidates
+    return [first.comparison.baseline_table, *(one.comparison.candidate_table for one in candidates)]
+
+
+def _simulated(candidates: Sequence[ReportedCandidate]) -> bool:
+    return all(one.comparison.simulated for one in candidates)
 
 
 def _arm_figures(candidates: Sequence[ReportedCandidate], ladder: Ladder | None) -> list[Block]:
     """Pictures of all arms at once."""
-    first, *_ = candidates
-    arms = [first.comparison.baseline_table, *(one.comparison.candidate_table for one in candidates)]
+    arms = _arms(candidates)
     tiers = [] if ladder is None else tier_figures(ladder)
-    return [*frontier_figures(arms), *tiers, *heat_map_figures(arms), *spending_figures(arms)]
-
-
-def _under_headings(
-    candidates: Sequence[ReportedCandidate], parts: Sequence[list[Block]], provenance: Provenance
-) -> Iterator[Block]:
-    for one, blocks in zip(candidates, parts, strict=True):
-        title = verdict_headline(one.verdict, one.comparison, provenance.policy_from)
-        yield Heading(title=title, tone=_candidate_tone(one), lead=_candidate_sentence(one))
-        yield from blocks
+    spending = [] if _simulated(candidates) else spending_figures(arms)
+    tasks = {task for arm in arms for task in arm.tasks}
+    # Where there are few tasks, the first screen has them all.
+    return [*tiers, *(heat_map_figures(arms) if len(tasks) > MOST_SCREEN_TASKS else ()), *spending]
 
 
 def _candidates_table(candidates: Sequence[ReportedCandidate]) -> Table:
     gates = tuple(dict.fromkeys(gate.name for one in candidates for gate in one.verdict.gates))
+    shown = candidates[:MOST_SCREEN_CANDIDATES]
+    some = "" if len(shown) == len(candidates) else f", {len(shown)} of {len(candidates)}"
     return Table(
-        title="Candidates",
-        columns=("", "decision", *gates, "promotion"),
+        title=f"Candidates{some}",
+        columns=("", "decision", *map(gate_title, gates), "promotion"),
         rows=tuple(
             (
                 one.name,
@@ -239,7 +246,7 @@ def _candidates_table(candidates: Sequence[ReportedCandidate]) -> Table:
                 *_gate_changes(one.verdict, gates),
                 "allowed" if one.may_promote else "refused",
             )
-            for one in candidates
+            for one in shown
         ),
     )
 
@@ -252,21 +259,15 @@ def _gate_changes(verdict: Verdict, gates: Sequence[str]) -> Iterator[str]:
         if gate is None:
             yield "not gated"
         else:
-            yield gate.state.words if gate.evidence is None else format_gate(gate.evidence)[0]
-
-
-def _excluded_runs_table(comparison: Comparison) -> list[Block]:
-    arms = (comparison.baseline, comparison.candidate)
-    statuses = sorted({status for arm in arms for status in arm.excluded})
-    if not statuses:
-        return []
-    rows = tuple((status.value, *(str(arm.excluded.get(status, 0)) for arm in arms)) for status in statuses)
-    return [Table(title="Excluded runs, by what became of them", columns=("", *(arm.name for arm in arms)), rows=rows)]
+            yield (
+                gate.state.words
+                if gate.evidence is None
+                else format_gate(total_evidence(gate.evidence) or gate.evidence)[0]
+            )
 
 
 def _provenance_blocks(candidates: Sequence[ReportedCandidate], provenance: Provenance) -> list[Block]:
     return [
-        Heading(title="Provenance", tone=Tone.PLAIN),
         BulletList(
             title="What this page rests on", items=tuple(_evidence_lines(candidates, provenance)), tone=Tone.PLAIN
         ),

@@ -14,7 +14,14 @@ from outweigh.compare.setup_summary import ExcludedAttempt, SetupItem, SetupSumm
 from outweigh.model.failure import Status, detail_line
 from outweigh.model.run_record import AgentIdentity
 from outweigh.report.document import Block, BulletList, Details, Table, Tone, optional_bullets
-from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_percent, format_seconds
+from outweigh.report.formatting import (
+    SIMULATED,
+    UNKNOWN,
+    format_count,
+    format_dollars,
+    format_percent,
+    format_seconds,
+)
 from outweigh.score.run_score import Score
 from outweigh.verdict.confounding import cost_confounded
 
@@ -22,9 +29,9 @@ CostRow = tuple[str, Callable[[ArmSummary, ArmTable], str]]
 
 
 def cost_blocks(comparison: Comparison) -> list[Block]:
-    """A table, and what must be kept in mind with it; nothing where no run knows its cost."""
+    """A table, and what must be kept in mind with it; nothing where no run knows its cost or nothing was spent."""
     arms = (comparison.baseline, comparison.candidate)
-    if not any(arm.metrics["cost_usd"].count for arm in arms):
+    if comparison.simulated or not any(arm.metrics["cost_usd"].count for arm in arms):
         return []
     tables = (comparison.baseline_table, comparison.candidate_table)
     rows = tuple((title, *(show(*pair) for pair in zip(arms, tables, strict=True))) for title, show in _COST_ROWS)
@@ -52,18 +59,18 @@ _COST_ROWS: tuple[CostRow, ...] = (
     ("share of the prompt read from a cache", lambda arm, _: format_percent(arm.metrics["cache_read_share"].mean)),
     ("cost, total of counted runs", lambda arm, _: format_dollars(arm.total_cost_usd.value)),
     ("paid for all attempts", _paid_cost),
-    ("who says so, runs", _cost_sources),
+    ("source of the cost, runs", _cost_sources),
     ("runs of unknown cost", lambda arm, _: str(arm.metrics["cost_usd"].unknown)),
 )
 
 
 def _cost_remarks(comparison: Comparison) -> Iterator[str]:
     doubt = cost_confounded(comparison.baseline_table, comparison.candidate_table)
-    yield "nothing speaks against comparing the costs." if doubt is None else f"the costs do not compare: {doubt}."
+    yield "the costs of the arms can be compared." if doubt is None else f"the costs do not compare: {doubt}."
     shares = [arm.metrics["cache_read_share"].mean for arm in (comparison.baseline, comparison.candidate)]
     if UNKNOWN in map(format_percent, shares):
-        yield "how much was read from a cache is not known of both arms; part of a difference may be the cache's."
-    yield "metered: measured between agent and model; reported: the agent's own word; priced: tokens times list prices."
+        yield "how much was read from a cache is not known of both arms; part of a difference may come from the cache."
+    yield "metered: measured between agent and model; reported: stated by the agent; priced: tokens times list prices."
 
 
 MOST_LOADED_ITEMS = 40
@@ -162,12 +169,12 @@ def task_details(comparison: Comparison, candidates: int) -> list[Block]:
         remaining -= len(runs[task])
         if remaining < 0:
             break
-        blocks.append(_run_details(task, runs[task]))
+        blocks.append(_run_details(task, runs[task], simulated=comparison.simulated))
     opened = len(blocks) - 1
     left = f"; the runs of the {opened} that changed the most" if opened < len(tasks) else ", each with its runs"
     title = f"Task by task: {len(tasks)} tasks{left}"
     fallback = "The page for the browser has every task with its runs (`outweigh report … -o report.html`)."
-    return [Details(title=title, fallback=fallback, blocks=tuple(blocks))]
+    return [Details(title=title, fallback=fallback, blocks=tuple(blocks), long=True)]
 
 
 def _tasks_by_change(comparison: Comparison) -> list[str]:
@@ -197,15 +204,15 @@ def _runs_by_task(comparison: Comparison) -> dict[str, list[Score]]:
 def _task_table(comparison: Comparison, tasks: Sequence[str]) -> Table:
     arms = (comparison.baseline_table, comparison.candidate_table)
     figures = [_task_figures(arm) for arm in arms]
+    titles = TASK_COLUMNS[:-1] if comparison.simulated else TASK_COLUMNS
     none = (UNKNOWN,) * len(TASK_COLUMNS)
     rows = tuple(
-        (task, *(side.get(task, none)[place] for place in range(len(TASK_COLUMNS)) for side in figures))
-        for task in tasks
+        (task, *(side.get(task, none)[place] for place in range(len(titles)) for side in figures)) for task in tasks
     )
     some = "" if len(tasks) == len(comparison.tasks) else f", {len(tasks)} of {len(comparison.tasks)}"
     return Table(
         title=f"Tasks, the largest change of passes first{some}",
-        columns=("", *(f"{column}, {arm.name}" for column in TASK_COLUMNS for arm in arms)),
+        columns=("", *(f"{column}, {arm.name}" for column in titles for arm in arms)),
         rows=rows,
     )
 
@@ -228,7 +235,7 @@ def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def _run_details(task: str, runs: Sequence[Score]) -> Details:
+def _run_details(task: str, runs: Sequence[Score], *, simulated: bool) -> Details:
     rows = tuple(
         (
             f"{run.arm}, {run.repeat}",
@@ -236,7 +243,7 @@ def _run_details(task: str, runs: Sequence[Score]) -> Details:
             {1.0: "passed", 0.0: "failed"}.get(run.passed, UNKNOWN) if run.passed is not None else UNKNOWN,
             format_seconds(run.duration_seconds),
             format_count(run.non_cache_tokens),
-            format_dollars(run.cost_usd),
+            SIMULATED if simulated else format_dollars(run.cost_usd),
             run.run_id,
         )
         for run in runs

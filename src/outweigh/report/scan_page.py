@@ -78,8 +78,9 @@ def scan_blocks(arms: Mapping[str, ArmScan]) -> list[Block]:
 def finding_details(arms: Mapping[str, ArmScan]) -> list[Block]:
     """Every finding with its place, folded; nothing where there is none."""
     found = finding_tables(arms)
+    title = "Where the signs of cheating are"
     fallback = "`outweigh store scan RUNS` lists every finding with its place."
-    return [Details(title="Where the signs of cheating are", fallback=fallback, blocks=(*found,))] if found else []
+    return [Details(title=title, fallback=fallback, blocks=(*found,), long=True)] if found else []
 
 
 def finding_tables(arms: Mapping[str, ArmScan]) -> list[Block]:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from outweigh.model.arm import ArmSetups, OverlayChange
-from outweigh.report.document import Block, BulletList, Report, Table, Tone
+from outweigh.report.document import Block, BulletList, Details, Report, Table, Tone
 from outweigh.report.json_output import Payload
 
 MOST_SETUP_FILES = 50
@@ -14,11 +14,20 @@ SETUP_HASH_LENGTH = 12
 
 
 def add_setup_changes(report: Report, setup: ArmSetups | None) -> Report:
-    """The same answer with the set-up it is about: notes before everything else, files after the reasons."""
+    """The same answer with the set-up it is about: notes before everything else, files after the reasons.
+
+    On a page with folds, the files are the first of them.
+    """
     if setup is None:
         return report
     first, *rest = report.blocks
-    blocks = (*_setup_notes(setup), first, *_changed_files(setup), *rest)
+    files = tuple(_changed_files(setup))
+    fold = next((place for place, block in enumerate(report.blocks) if isinstance(block, Details)), None)
+    if fold is None or not files:
+        blocks = (*_setup_notes(setup), first, *files, *rest)
+    else:
+        changed = Details(title="What changed in the set-up", blocks=files)
+        blocks = (*_setup_notes(setup), *report.blocks[:fold], changed, *report.blocks[fold:])
     return replace(report, blocks=blocks, payload={**report.payload, "setup": setup_payload(setup)})
 
 
@@ -34,7 +43,7 @@ def setup_payload(setup: ArmSetups) -> Payload:
 
 def _setup_notes(setup: ArmSetups) -> Iterator[Block]:
     if setup.notes:
-        yield BulletList(title="Read this first", items=setup.notes, tone=Tone.BAD)
+        yield BulletList(title="Read this first", items=setup.notes, tone=Tone.UNSURE)
 
 
 def _changed_files(setup: ArmSetups) -> Iterator[Block]:

@@ -7,6 +7,7 @@ memory is returned when it ends.
 import shlex
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -38,7 +39,12 @@ def report_store(path: str) -> StoreReport:
         page = report(ReportRequest(decide=_request(path), command=command)).document()
     except OutweighError as fault:
         return StoreReport(problem=str(fault))
-    return StoreReport(html=HtmlReporter().render(page))
+    return StoreReport(html=HtmlReporter(_pair_address).render(page))
+
+
+def _pair_address(baseline_run: str, candidate_run: str) -> str:
+    """The page of two runs side by side, as seen from the page of the report."""
+    return f"diff?{urlencode({'a': baseline_run, 'b': candidate_run})}"
 
 
 def _request(path: str) -> DecideRequest:

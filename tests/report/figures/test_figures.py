@@ -15,6 +15,7 @@ from outweigh.compare.ladder import compare_tiers
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, reported_cost
+from outweigh.report.comparison_tables import format_gate, total_evidence
 from outweigh.report.document import Block, Figure, Report, Tone
 from outweigh.report.figures.arm_overview import (
     component_figures,
@@ -23,14 +24,15 @@ from outweigh.report.figures.arm_overview import (
     heat_map_figures,
     tier_figures,
 )
-from outweigh.report.figures.deltas import metric_figures, task_change_figures, task_slope_figures
-from outweigh.report.figures.gates import deciding_gate, dial_figures
+from outweigh.report.figures.deltas import beyond_chance, metric_figures, task_change_figures, task_slope_figures
+from outweigh.report.figures.gates import deciding_gate, main_gate_figures
 from outweigh.report.figures.judge_reliability import judge_agreement_figures
 from outweigh.report.figures.over_time import evidence_figures, spending_figures
 from outweigh.report.json_output import JsonReporter
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.report.render_text import TextReporter
+from outweigh.stats.estimate import Estimate, Interval, Unit
 from outweigh.testing.builders import a_judgment, a_run, evidence_of
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.evidence_policy import decide_by_evidence
@@ -64,8 +66,8 @@ def slow_and_fast(**fields: Any) -> Comparison:
     return both(evidence_of(runs("slow", 200, **fields), runs("fast", 100, **fields)))
 
 
-def decided(comparison: Comparison) -> Verdict:
-    [verdict] = decide_by_evidence([comparison], evidence_settings(gates=("duration",)))
+def decided(comparison: Comparison, **settings: Any) -> Verdict:
+    [verdict] = decide_by_evidence([comparison], evidence_settings(gates=("duration",), **settings))
     return verdict
 
 
@@ -75,28 +77,64 @@ def only(blocks: list[Block]) -> Figure:
     return picture
 
 
-def test_the_dial_shows_the_gate_that_got_better() -> None:
-    verdict = decided(slow_and_fast())
-    gate = deciding_gate(verdict)
+def test_the_deciding_gate_is_the_one_that_got_better() -> None:
+    gate = deciding_gate(decided(slow_and_fast()))
 
-    picture = only(dial_figures(verdict))
     assert gate is not None
     assert gate.name == "duration"
-    assert verdict.decision.value.upper() in written(picture.draw())
 
 
-def test_a_rule_on_averages_has_no_dial() -> None:
-    assert dial_figures(decide_by_gates(slow_and_fast())) == []
+def test_a_gate_has_one_bar_with_the_interval_that_the_sentence_has() -> None:
+    verdict = decided(slow_and_fast())
+    [gate] = verdict.gates
+    assert gate.evidence is not None
+    assert gate.evidence.total is not None
+
+    picture = only(main_gate_figures(verdict.gates))
+
+    assert len(marks(picture.draw(), "ow-band")) == 1
+    assert format_gate(total_evidence(gate.evidence) or gate.evidence)[1] in " ".join(written(picture.draw()))
+
+
+def test_a_rule_on_averages_has_no_bars() -> None:
+    assert main_gate_figures(decide_by_gates(slow_and_fast()).gates) == []
 
 
 def test_metrics_are_oriented_so_that_less_time_is_better() -> None:
     comparison = slow_and_fast()
     inference = infer(comparison, population=Population.TASKS, method=IntervalMethod.T, seed=0)
 
-    picture = only(metric_figures(comparison, inference))
+    picture = only(metric_figures(comparison, inference, set()))
 
     assert "duration better" in written(picture.draw())
     assert any(line.startswith("duration") and "●" in line for line in picture.text_chart)
+
+
+def test_a_metric_that_a_gate_shows_has_no_second_interval() -> None:
+    comparison = slow_and_fast()
+    inference = infer(comparison, population=Population.TASKS, method=IntervalMethod.T, seed=0)
+
+    everything = only(metric_figures(comparison, inference, set()))
+    others = only(metric_figures(comparison, inference, {"duration_seconds"}))
+
+    assert any(line.startswith("duration") for line in everything.text_chart)
+    assert not any(line.startswith("duration") for line in others.text_chart)
+
+
+def estimate_around(point: float, half: float, n: int = 20) -> Estimate:
+    interval = Interval(low=point - half, high=point + half, level=0.95, method="t")
+    return Estimate(point=point, interval=interval, standard_error=None, n=n, unit=Unit.TASK, method="t", warnings=())
+
+
+def test_a_figure_that_stands_alone_is_held_to_its_own_interval() -> None:
+    assert beyond_chance([estimate_around(1.0, 0.99)]) == [True]
+    assert beyond_chance([estimate_around(1.0, 1.01)]) == [False]
+
+
+def test_the_more_figures_there_are_the_clearer_a_change_must_be() -> None:
+    # With 19 degrees of freedom, t is 2.093 for one figure and 3.174 for ten: the interval is 1.516 times as wide.
+    assert beyond_chance([estimate_around(1.0, 0.66)] * 10) == [False] * 10
+    assert beyond_chance([estimate_around(1.0, 0.65)] * 10) == [True] * 10
 
 
 def test_every_task_has_its_passes_and_of_many_those_that_changed_most_are_shown() -> None:
@@ -121,13 +159,14 @@ def test_what_nobody_knows_has_no_strip_and_no_slope() -> None:
     assert len(distribution_figures(comparison)) == 2
 
 
-def test_the_frontier_needs_costs_and_names_who_is_on_it() -> None:
+def test_cost_against_quality_needs_costs_and_names_what_nothing_beats() -> None:
     comparison = both(evidence_of(runs("slow", 9, cost=reported_cost(0.3)), runs("fast", 9, cost=reported_cost(0.1))))
     tables = [comparison.baseline_table, comparison.candidate_table]
     without = slow_and_fast(cost=UNKNOWN_COST)
 
-    assert any("fast" in words and "on the frontier" in words for words in only(frontier_figures(tables)).text_lines)
-    assert frontier_figures([without.baseline_table, without.candidate_table]) == []
+    told = only(frontier_figures(tables, {})).text_lines
+    assert any("fast" in words and "no other arm is both cheaper and at least as good" in words for words in told)
+    assert frontier_figures([without.baseline_table, without.candidate_table], {}) == []
 
 
 def test_the_heat_map_marks_flaky_tasks() -> None:
@@ -155,12 +194,18 @@ def timed(arm: str, seconds: float, offset: int) -> list[RunRecord]:
 def test_evidence_and_money_grow_in_the_order_of_the_runs() -> None:
     comparison = both(evidence_of(timed("slow", 200, 0), timed("fast", 100, 1)))
 
-    grown = only(evidence_figures(decided(comparison), comparison))
+    grown = only(evidence_figures(decided(comparison, planned_tasks=8), comparison))
     spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
 
     assert "better after 8 tasks" in grown.text_lines[0]
     assert spent.text_lines == ("slow: $4.00 for 40 attempts", "fast: $4.00 for 40 attempts")
     assert len(marks(spent.draw(), "ow-path")) == 2
+
+
+def test_evidence_that_was_looked_at_once_has_no_second_interval() -> None:
+    comparison = both(evidence_of(timed("slow", 200, 0), timed("fast", 100, 1)))
+
+    assert evidence_figures(decided(comparison), comparison) == []
 
 
 def test_an_arm_that_knows_no_cost_has_not_spent_nothing() -> None:
@@ -188,7 +233,7 @@ def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
 def test_without_an_order_there_is_nothing_over_time() -> None:
     comparison = slow_and_fast()
 
-    assert evidence_figures(decided(comparison), comparison) == []
+    assert evidence_figures(decided(comparison, planned_tasks=8), comparison) == []
     assert spending_figures([comparison.baseline_table, comparison.candidate_table]) == []
 
 
@@ -230,7 +275,7 @@ def test_few_tasks_draw_what_they_can_and_never_break(tasks: int) -> None:
     inference = infer(comparison, population=Population.TASKS, method=IntervalMethod.T, seed=0)
 
     drawn = [
-        *metric_figures(comparison, inference),
+        *metric_figures(comparison, inference, set()),
         *task_change_figures(comparison),
         *task_slope_figures(comparison),
         *distribution_figures(comparison),

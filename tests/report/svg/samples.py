@@ -14,7 +14,6 @@ from outweigh.report.svg.bars import (
     draw_tiers,
 )
 from outweigh.report.svg.cost_quality import FrontierPoint, draw_frontier
-from outweigh.report.svg.dial import Dial, draw_dial
 from outweigh.report.svg.heat_map import HeatCell, HeatRow, draw_heat_map
 from outweigh.report.svg.intervals import AgreementRow, draw_agreement, draw_intervals
 from outweigh.report.svg.lines import LimitLine, LineAxes, LineBand, LineSeries, Slope, draw_lines, draw_slopes
@@ -37,21 +36,6 @@ def _interval(name: str) -> str:
     return draw_intervals(name, [row])
 
 
-def _dial(name: str) -> str:
-    dial = Dial(
-        word=name,
-        name=name,
-        label=name,
-        mark=ChangeMarker.WORSE,
-        point=-0.25,
-        interval=(-0.3, -0.2),
-        band=(-0.05, 0.05),
-        band_labels=(name, name),
-        description=name,
-    )
-    return draw_dial(name, dial)
-
-
 def _slope(name: str) -> str:
     slopes = [Slope(before=0.2, after=0.8, tasks=3, mark=ChangeMarker.BETTER, description=name)]
     return draw_slopes(name, (name, name), slopes, linear_axis((0.0, 1.0)), percent_tick)
@@ -66,11 +50,12 @@ def _frontier(name: str) -> str:
             cost_interval=(cost / 2, cost * 2),
             quality_interval=None,
             on_frontier=cost < 0.2,
+            mark=ChangeMarker.WORSE,
             description=name,
         )
         for cost in (0.1, 0.2)
     ]
-    return draw_frontier(name, spots, dollar_tick, percent_tick)
+    return draw_frontier(name, spots, dollar_tick, percent_tick, name)
 
 
 def _strips(name: str) -> str:
@@ -114,7 +99,6 @@ def _agreement(name: str) -> str:
 
 CHARTS: dict[str, Callable[[str], str]] = {
     "interval": _interval,
-    "dial": _dial,
     "slope": _slope,
     "frontier": _frontier,
     "strips": _strips,

@@ -61,7 +61,7 @@ def test_its_figures_can_be_copied(draw: Draw) -> None:
 
 
 def test_a_drawing_of_its_own_brings_its_style_along() -> None:
-    root = ET.fromstring(standalone_svg(CHARTS["dial"]("plain")))
+    root = ET.fromstring(standalone_svg(CHARTS["frontier"]("plain")))
 
     assert root.findtext(f"{SVG}style") == CHART_STYLE
 

@@ -23,24 +23,11 @@ from outweigh.report.svg.bars import (
     quartiles,
 )
 from outweigh.report.svg.cost_quality import FrontierPoint, draw_frontier
-from outweigh.report.svg.dial import dial_angle
+from outweigh.report.svg.elements import CIRCLE, DIAMOND
 from outweigh.report.svg.heat_map import HeatCell, HeatRow, draw_heat_map
 from outweigh.report.svg.lines import LineAxes, LineSeries, Slope, draw_lines, draw_slopes, sample_evenly
 
-BAND = (-0.05, 0.048)
 AMOUNTS = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=40)
-
-
-@given(st.floats(-50, 50), st.floats(-50, 50))
-def test_a_dial_turns_right_for_better_and_never_beyond_its_ends(one: float, other: float) -> None:
-    low, high = sorted((one, other))
-
-    assert -90 <= dial_angle(low, BAND) <= dial_angle(high, BAND) <= 90
-
-
-def test_a_dial_has_its_margin_half_way_down() -> None:
-    assert dial_angle(-0.05, BAND) == pytest.approx(-45)
-    assert dial_angle(0.0, BAND) == 0
 
 
 def test_a_steeper_slope_has_its_ends_further_apart_and_more_tasks_make_it_thicker() -> None:
@@ -57,7 +44,9 @@ def test_a_steeper_slope_has_its_ends_further_apart_and_more_tasks_make_it_thick
     assert nine.attrib["stroke-dasharray"] != one.attrib["stroke-dasharray"]
 
 
-def a_spot(name: str, cost: float, quality: float, *, best: bool) -> FrontierPoint:
+def a_spot(
+    name: str, cost: float, quality: float, *, best: bool, mark: ChangeMarker = ChangeMarker.OPEN
+) -> FrontierPoint:
     return FrontierPoint(
         name=name,
         cost=cost,
@@ -65,6 +54,7 @@ def a_spot(name: str, cost: float, quality: float, *, best: bool) -> FrontierPoi
         cost_interval=None,
         quality_interval=None,
         on_frontier=best,
+        mark=mark,
         description=name,
     )
 
@@ -72,17 +62,29 @@ def a_spot(name: str, cost: float, quality: float, *, best: bool) -> FrontierPoi
 def test_dearer_is_further_right_and_better_is_higher() -> None:
     spots = [a_spot("cheap", 0.1, 0.2, best=True), a_spot("dear", 0.4, 0.9, best=True)]
 
-    svg = draw_frontier("frontier", spots, dollar_tick, percent_tick)
+    svg = draw_frontier("frontier", spots, dollar_tick, percent_tick, "cost")
 
-    cheap, dear = [spot for spot in marks(svg) if spot.tag.endswith("circle")]
-    assert place(cheap, "cx") < place(dear, "cx")
-    assert place(cheap, "cy") > place(dear, "cy")
+    cheap, dear = [nested for nested in parsed(svg) if nested.tag.endswith("svg")]
+    assert place(cheap, "x") < place(dear, "x")
+    assert place(cheap, "y") > place(dear, "y")
+
+
+def test_a_cheap_loser_on_the_frontier_has_the_mark_of_a_loser() -> None:
+    spots = [
+        a_spot("loser", 0.1, 0.2, best=True, mark=ChangeMarker.WORSE),
+        a_spot("winner", 0.4, 0.9, best=True, mark=ChangeMarker.BETTER),
+    ]
+
+    svg = draw_frontier("frontier", spots, dollar_tick, percent_tick, "cost")
+
+    assert [mark.attrib["d"] for mark in marks(svg, "ow-worse")] == [DIAMOND]
+    assert [mark.attrib["d"] for mark in marks(svg, "ow-better")] == [CIRCLE]
 
 
 def test_names_of_spots_on_the_same_place_are_moved_apart() -> None:
     spots = [a_spot(name, 0.1, 0.5, best=False) for name in ("one", "two", "three")]
 
-    root = parsed(draw_frontier("frontier", spots, dollar_tick, percent_tick))
+    root = parsed(draw_frontier("frontier", spots, dollar_tick, percent_tick, "cost"))
 
     names = [element for element in root.iter() if element.attrib.get("class") == "ow-name"]
     heights = sorted(place(name, "y") for name in names)
@@ -133,7 +135,7 @@ def test_a_better_tier_has_a_longer_bar_and_an_unknown_one_none() -> None:
     assert 2 * place(low, "width") == pytest.approx(place(high, "width"))
 
 
-def test_a_task_that_passes_more_often_is_darker_and_a_flaky_one_is_marked() -> None:
+def test_a_task_that_passes_more_often_has_a_stronger_shade_and_a_flaky_one_is_marked() -> None:
     cells = (
         HeatCell(passes=1, runs=5, flaky=True, description="one"),
         HeatCell(passes=5, runs=5, flaky=False, description="all"),

@@ -24,6 +24,7 @@ from outweigh.report.formatting import (
     format_signed,
     shorten_name,
 )
+from outweigh.report.interval_rows import ChangeMarker
 from outweigh.report.svg.bars import (
     BarSegment,
     Distribution,
@@ -46,18 +47,24 @@ MOST_TEXT_ROWS = 24
 MOST_HEAT_ARMS = 8
 
 FRONTIER_CAPTION = (
-    "Up is better, left is cheaper; lines are 95 % intervals over tasks. A filled circle is on the frontier: no "
-    "other arm is both cheaper and at least as good. Where the lines overlap, so may the order."
+    "Up is better, left is cheaper. Lines: 95 % intervals over tasks. The mark has the colour of the decision. Dashed: "
+    "no arm above and to the left."
 )
 HEAT_MAP_CAPTION = (
-    "Runs that passed, of those that count; the darker, the more. ~ marks a flaky task: some passed, some did not."
+    "Runs that passed, of those that count; the stronger the shade, the more. ~ marks a flaky task: some passed, some "
+    "did not."
 )
 
 Span = tuple[float, float]
 
 
-def frontier_figures(arms: Sequence[ArmTable]) -> list[Block]:
-    """Cost and quality of every arm that knows both."""
+def frontier_figures(
+    arms: Sequence[ArmTable], marks: Mapping[str, ChangeMarker], *, simulated: bool = False
+) -> list[Block]:
+    """Cost and quality of every arm that knows both. The mark of an arm goes by its decision; the baseline has none.
+
+    Costs that were simulated are in percent of the first arm's.
+    """
     known = {arm.name: (pass_rate_estimate(arm), _mean_cost(arm)) for arm in arms}
     points = {
         name: (rate.point, cost.point)
@@ -67,24 +74,33 @@ def frontier_figures(arms: Sequence[ArmTable]) -> list[Block]:
     if len(points) < 2:
         return []
     best = pareto_frontier(CostQuality(name, cost, rate) for name, (rate, cost) in points.items())
+    first = next(iter(points))
+    unit = points[first][1] if simulated else 1.0
     spots = [
         FrontierPoint(
             name=name,
-            cost=cost,
+            cost=cost / unit,
             quality=rate,
-            cost_interval=_cost_or_rate_span(known[name][1]),
-            quality_interval=_cost_or_rate_span(known[name][0]),
+            cost_interval=_span(known[name][1], unit),
+            quality_interval=_span(known[name][0]),
             on_frontier=name in best,
-            description=f"{name}: {format_percent(rate)} passed at {format_dollars(cost)} a run"
-            + (", on the frontier" if name in best else ""),
+            mark=marks.get(name, ChangeMarker.OPEN),
+            description=f"{name}: {format_percent(rate)} passed at {_price(cost, unit if simulated else None, first)}"
+            + ("; no other arm is both cheaper and at least as good" if name in best else ""),
         )
         for name, (rate, cost) in points.items()
     ]
-    title = "Cost and pass rate of the arms"
-    draw = partial(draw_frontier, title, spots, dollar_tick, percent_tick)
+    title = "Cost against pass rate"
+    cost_title = f"simulated cost of a run, {shorten_name(first, 20)} = 100 %" if simulated else "mean cost of a run"
+    tick = percent_tick if simulated else dollar_tick
+    draw = partial(draw_frontier, title, spots, tick, percent_tick, cost_title)
     return [
         Figure(title=title, draw=draw, caption=FRONTIER_CAPTION, text_lines=tuple(spot.description for spot in spots))
     ]
+
+
+def _price(cost: float, unit: float | None, first: str) -> str:
+    return f"{format_dollars(cost)} a run" if unit is None else f"{format_percent(cost / unit)} of the cost of {first}"
 
 
 def _mean_cost(arm: ArmTable) -> Estimate:
@@ -92,13 +108,13 @@ def _mean_cost(arm: ArmTable) -> Estimate:
     return mean_interval(costs[~np.isnan(costs)], level=LEVEL, unit=Unit.TASK)
 
 
-def _cost_or_rate_span(estimate: Estimate) -> Span | None:
+def _span(estimate: Estimate, unit: float = 1.0) -> Span | None:
     """Costs are above 0, and so is what is drawn of them."""
     found = estimate.interval
-    return None if found is None else (max(found.low, 0.0), found.high)
+    return None if found is None else (max(found.low, 0.0) / unit, found.high / unit)
 
 
-def heat_map_figures(arms: Sequence[ArmTable]) -> list[Block]:
+def heat_map_figures(arms: Sequence[ArmTable], most: int = MOST_HEAT_ROWS) -> list[Block]:
     """Which arm passes which task; of many tasks, those on which the arms differ the most."""
     shown_arms = arms[:MOST_HEAT_ARMS]
     cells = [_heat_cells(arm) for arm in shown_arms]
@@ -106,7 +122,7 @@ def heat_map_figures(arms: Sequence[ArmTable]) -> list[Block]:
     if not tasks:
         return []
     rows = [HeatRow(task=task, cells=tuple(found.get(task) for found in cells)) for task in tasks]
-    shown = rows if len(rows) <= MOST_HEAT_ROWS else sorted(rows, key=_rate_difference, reverse=True)[:MOST_HEAT_ROWS]
+    shown = rows if len(rows) <= most else sorted(rows, key=_rate_difference, reverse=True)[:most]
     some = "" if shown is rows else f" ({len(shown)} of {len(rows)} tasks: those on which the arms differ the most)"
     title = f"Which arm passes which task{some}"
     names = [arm.name for arm in shown_arms]
@@ -172,7 +188,9 @@ def distribution_figures(comparison: Comparison) -> list[Block]:
     known = [
         metric
         for metric in DISTRIBUTION_METRICS
-        if comparison.baseline.metrics[metric.name].count and comparison.candidate.metrics[metric.name].count
+        if comparison.baseline.metrics[metric.name].count
+        and comparison.candidate.metrics[metric.name].count
+        and not (comparison.simulated and metric.unit == "dollars")
     ]
     # How to read them is said once.
     return [_distribution_figure(comparison, metric, first=metric == known[0]) for metric in known]

@@ -1,7 +1,7 @@
 """Figures of what changed between two arms: per metric, per task, and each task before and after."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import partial
 from math import isfinite
 
@@ -19,38 +19,66 @@ from outweigh.report.interval_rows import ChangeMarker, IntervalRow
 from outweigh.report.svg.intervals import draw_intervals
 from outweigh.report.svg.lines import Slope, draw_slopes, sample_evenly
 from outweigh.score.metrics import METRICS_BY_NAME, Metric
-from outweigh.stats.estimate import Interval, Unit, excludes
+from outweigh.stats.distributions import t_quantile
+from outweigh.stats.estimate import Estimate, Interval, Unit
 from outweigh.stats.proportions import proportion_difference_interval
 
 METRICS_CAPTION = (
-    "Mean of task deltas with its 95 % interval: rates in points, amounts in percent of the baseline's mean. Filled "
-    "circle: better; diamond: worse; empty circle: the interval does not tell the arms apart. No policy decides by "
-    "this."
+    "Mean change over tasks with its 95 % interval: rates in points, amounts in percent of the baseline's mean. "
+    "Nothing is decided by these figures. A filled circle (better) or a diamond (worse) marks a change that chance "
+    "hardly explains, even though several figures are looked at."
 )
+METRICS_LEVEL = 0.95
 
 
-def metric_figures(comparison: Comparison, inference: Inference) -> list[Block]:
-    """One chart of all metrics for which one way is better."""
-    rows = list(_metric_rows(comparison, inference))
+def metric_figures(comparison: Comparison, inference: Inference, gated: Set[str]) -> list[Block]:
+    """One chart of all metrics for which one way is better and that no gate shows already."""
+    rows = list(_metric_rows(comparison, inference, gated))
     if not rows:
         return []
-    title = "Change of every metric"
+    title = "Change of the other metrics" if gated else "Change of every metric"
     draw = partial(draw_intervals, title, rows, compact=True)
     return [Figure(title=title, draw=draw, caption=METRICS_CAPTION, text_lines=(), text_chart=text_intervals(rows))]
 
 
-def _metric_rows(comparison: Comparison, inference: Inference) -> Iterator[IntervalRow]:
-    for delta in comparison.deltas.values():
-        metric = delta.metric
-        if metric.charted and metric.better != 0 and delta.task_mean is not None:
-            inferred = inference.deltas[metric.delta]
-            chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
-            unit = 1.0 if _is_rate(metric) else _baseline_mean(comparison, metric.name)
-            if unit > 0:
-                yield _metric_row(delta, delta.task_mean, chosen.interval, unit)
+def _metric_rows(comparison: Comparison, inference: Inference, gated: Set[str]) -> Iterator[IntervalRow]:
+    shown = [
+        delta
+        for delta in comparison.deltas.values()
+        if delta.metric.name not in gated
+        and delta.metric.charted
+        and delta.metric.better != 0
+        and delta.task_mean is not None
+    ]
+    estimates = [chosen_estimate(inference, delta.metric.delta) for delta in shown]
+    clear = beyond_chance(estimates)
+    for delta, estimate, told in zip(shown, estimates, clear, strict=True):
+        unit = 1.0 if _is_rate(delta.metric) else _baseline_mean(comparison, delta.metric.name)
+        if unit > 0:
+            yield _metric_row(delta, delta.task_mean or 0.0, estimate.interval, unit, told=told)
 
 
-def _metric_row(delta: Delta, change: float, interval: Interval | None, unit: float) -> IntervalRow:
+def chosen_estimate(inference: Inference, delta: str) -> Estimate:
+    """What is known about a delta, over the population that the numbers are about."""
+    inferred = inference.deltas[delta]
+    return inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
+
+
+def beyond_chance(estimates: Sequence[Estimate]) -> list[bool]:
+    """Which of these changes chance hardly explains although all of them are looked at: Bonferroni by Student's t."""
+    return [_excludes_zero(estimate, len(estimates)) for estimate in estimates]
+
+
+def _excludes_zero(estimate: Estimate, figures: int) -> bool:
+    interval, tail = estimate.interval, (1 - METRICS_LEVEL) / 2
+    if interval is None or estimate.n < 2 or not (isfinite(interval.low) and isfinite(interval.high)):
+        return False
+    wider = t_quantile(1 - tail / figures, estimate.n - 1) / t_quantile(1 - tail, estimate.n - 1)
+    middle, half = (interval.low + interval.high) / 2, wider * (interval.high - interval.low) / 2
+    return middle - half > 0 or middle + half < 0
+
+
+def _metric_row(delta: Delta, change: float, interval: Interval | None, unit: float, *, told: bool) -> IntervalRow:
     better, name = delta.metric.better, delta.metric.title
     measure = "points" if _is_rate(delta.metric) else "%"
     label, span = f"{_format_signed(change / unit)} {measure}", None
@@ -58,8 +86,8 @@ def _metric_row(delta: Delta, change: float, interval: Interval | None, unit: fl
         low, high = sorted((better * interval.low / unit, better * interval.high / unit))
         span = low, high
         label += f" ({_format_signed(interval.low / unit)} to {_format_signed(interval.high / unit)})"
-    mark = _metric_marker(better * change, interval)
-    state = {ChangeMarker.BETTER: "better", ChangeMarker.WORSE: "worse", ChangeMarker.OPEN: "~"}[mark]
+    mark = _metric_marker(better * change, told=told)
+    state = {ChangeMarker.BETTER: "better", ChangeMarker.WORSE: "worse"}.get(mark, "~")
     return IntervalRow(
         name=name,
         state=state,
@@ -78,8 +106,8 @@ def _is_rate(metric: Metric) -> bool:
     return metric.unit in ("share", "score")
 
 
-def _metric_marker(benefit: float, interval: Interval | None) -> ChangeMarker:
-    if not excludes(interval, 0.0) or abs(benefit) < ROUNDING_ERROR:
+def _metric_marker(benefit: float, *, told: bool) -> ChangeMarker:
+    if not told or abs(benefit) < ROUNDING_ERROR:
         return ChangeMarker.OPEN
     return ChangeMarker.BETTER if benefit > 0 else ChangeMarker.WORSE
 
@@ -103,11 +131,11 @@ TASK_LEVEL = 0.95
 
 FOREST_CAPTION = (
     "Passes of every task, candidate minus baseline, with a 95 % interval from its repeats alone (Newcombe). Among "
-    "many tasks some lie beyond no change by chance; the verdict corrects for that, this picture does not."
+    "many tasks some lie beyond no change by chance, so none is coloured; the verdict corrects for that."
 )
 SLOPE_CAPTION = (
-    "Each line is a task, or several that share it (thicker). Solid: better; dashed: worse; dotted: the same. The mean "
-    "over the repeats of a task is shown."
+    "Each line is a task, or several that share it (thicker), by the mean over its repeats. Solid: better; dashed: "
+    "worse; dotted: the same. Single tasks vary by chance, so none is coloured."
 )
 SLOPE_METRICS = tuple(METRICS_BY_NAME[name] for name in ("passed", "cost_usd", "duration_seconds"))
 
@@ -133,13 +161,11 @@ def _task_rows(comparison: Comparison) -> Iterator[IntervalRow]:
         if estimate.point is None or estimate.interval is None:
             continue
         name, interval = before.tasks[ours], estimate.interval
-        told = excludes(interval, 0.0)
-        mark = ChangeMarker.OPEN if not told else ChangeMarker.BETTER if estimate.point > 0 else ChangeMarker.WORSE
         label = f"{won_before}/{runs_before} → {won}/{runs}"
         yield IntervalRow(
             name=name,
             state="",
-            mark=mark,
+            mark=ChangeMarker.OPEN,
             label=label,
             point=estimate.point,
             interval=(interval.low, interval.high),
@@ -159,6 +185,8 @@ def task_slope_figures(comparison: Comparison) -> list[Block]:
     """The way of every task, for passes and what it takes to get them."""
     figures: list[Block] = []
     for metric in SLOPE_METRICS:
+        if comparison.simulated and metric.unit == "dollars":
+            continue
         slopes = _task_slopes(comparison, metric)
         if slopes:
             # What the lines mean is said once.

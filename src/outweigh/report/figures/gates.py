@@ -1,9 +1,8 @@
-"""Figures of a verdict: every gate's change against its margin, and the deciding gate on a dial."""
+"""Figures of a verdict: every gate's change against its margin."""
 
 from collections.abc import Sequence
 from functools import partial
 from math import inf
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,24 +14,23 @@ from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState, V
 from outweigh.verdict.evidence_settings import EffectScale, gate_title
 
 GATES_CAPTION = (
-    "Each bar is a 90 % interval, each shaded band a margin, each upright line no change. A gate holds (filled circle) "
-    "when its bars do not reach beyond the band on the left. It is worse (diamond) when that is shown, and not shown "
-    "(empty circle) otherwise. Of a resource, less is better; it has a bar for the typical run and one for the total."
+    "Bar: 90 % interval of the change. Shaded: the margin. Upright line: no change. A gate holds when its bar does not "
+    "reach beyond the margin on the left."
 )
 
 Span = tuple[float, float]
 
-GATE_MARKERS = {
-    GateState.HOLDS: ChangeMarker.BETTER,
-    GateState.NOT_SHOWN: ChangeMarker.OPEN,
+_GATE_MARKERS = {
+    GateState.HOLDS: ChangeMarker.NEUTRAL,
+    GateState.NOT_SHOWN: ChangeMarker.UNKNOWN,
     GateState.WORSE: ChangeMarker.WORSE,
     GateState.FAILS: ChangeMarker.WORSE,
-    GateState.UNKNOWN: ChangeMarker.OPEN,
+    GateState.UNKNOWN: ChangeMarker.UNKNOWN,
 }
 
 
 def gate_figures(gates: tuple[Gate, ...]) -> list[Figure]:
-    """One chart, where the policy tested anything that can be drawn."""
+    """One chart with both readings of a resource, where the policy tested anything that can be drawn."""
     rows = _gate_rows(gates)
     if not rows:
         return []
@@ -40,7 +38,8 @@ def gate_figures(gates: tuple[Gate, ...]) -> list[Figure]:
     return [
         Figure(
             title=title,
-            draw=partial(_draw_gates, title, rows),
+            # A row has little room for words on a phone; the table beside has the states.
+            draw=partial(_draw_gates, title, [replace(row, state="") for row in rows]),
             caption=GATES_CAPTION,
             text_lines=tuple(row.description for row in rows),
             text_chart=text_intervals(rows),
@@ -48,11 +47,41 @@ def gate_figures(gates: tuple[Gate, ...]) -> list[Figure]:
     ]
 
 
-def _draw_gates(title: str, rows: Sequence[IntervalRow]) -> str:
-    # Imported here and below: a verdict in text or JSON draws nothing, and does not load the code that does.
+def _draw_gates(title: str, rows: Sequence[IntervalRow], *, compact: bool = False) -> str:
+    # Imported here: a verdict in text or JSON draws nothing, and does not load the code that does.
     from outweigh.report.svg.intervals import draw_intervals  # noqa: PLC0415
 
-    return draw_intervals(title, rows)
+    return draw_intervals(title, rows, compact=compact)
+
+
+def main_gate_figures(gates: tuple[Gate, ...]) -> list[Block]:
+    """One chart with one bar for every gate, as the sentence of the verdict has it: a resource by its total."""
+    rows = [row for gate in gates if gate.evidence is not None for row in _main_rows(gate, gate.evidence)]
+    if not rows:
+        return []
+    title = "Gates: change and margin"
+    draw = partial(_draw_gates, title, rows, compact=True)
+    return [Figure(title=title, draw=draw, caption=GATES_CAPTION, text_lines=(), text_chart=text_intervals(rows))]
+
+
+def _main_rows(gate: Gate, evidence: GateEvidence) -> list[IntervalRow]:
+    """The typical run is drawn beside the total only where the total alone does not explain the gate's state."""
+    if evidence.scale == EffectScale.DOLLARS:
+        return []
+    total, title = total_evidence(evidence), gate_title(gate.name)
+    if total is None:
+        return [_gate_row(gate, evidence, title)]
+    if _explains(gate, total):
+        return [_gate_row(gate, total, title)]
+    return [_gate_row(gate, total, title), _gate_row(gate, evidence, f"{title}, typical")]
+
+
+def _explains(gate: Gate, evidence: GateEvidence) -> bool:
+    interval = benefit_interval(evidence)
+    if interval is None:
+        return gate.state is GateState.UNKNOWN
+    holds = interval[0] >= margin_band(evidence)[0]
+    return interval[1] < 0 if gate.state is GateState.WORSE else holds is (gate.state is GateState.HOLDS)
 
 
 def gate_figures_without_words(gates: tuple[Gate, ...]) -> list[Block]:
@@ -84,7 +113,7 @@ def _gate_row(gate: Gate, evidence: GateEvidence, name: str) -> IntervalRow:
     return IntervalRow(
         name=name,
         state=gate.state.words,
-        mark=GATE_MARKERS[gate.state],
+        mark=_gate_marker(gate, interval),
         label=label,
         point=None if evidence.effect is None else as_benefit(evidence.effect, evidence),
         interval=interval,
@@ -92,6 +121,12 @@ def _gate_row(gate: Gate, evidence: GateEvidence, name: str) -> IntervalRow:
         description=f"{name} {gate.state.words}: {label or gate.detail}; {_describe_interval(interval, band)}",
         band_description=f"{name}: within the margin of {margin}",
     )
+
+
+def _gate_marker(gate: Gate, interval: Span | None) -> ChangeMarker:
+    """A gate that holds is neutral; it is better only where its whole interval is."""
+    better = gate.state is GateState.HOLDS and interval is not None and interval[0] > 0
+    return ChangeMarker.BETTER if better else _GATE_MARKERS[gate.state]
 
 
 def as_benefit(change: float, evidence: GateEvidence) -> float:
@@ -129,45 +164,7 @@ def _describe_interval(interval: Span | None, band: Span) -> str:
     return "the interval reaches beyond the margin on the worse side"
 
 
-DIAL_CAPTION = (
-    "The needle is the change, the arc around it its 90 % interval, the grey zone the margin. The farther from the "
-    "top, the coarser the scale, so that every change has a place."
-)
-
 DECIDING_TESTS = {Decision.REGRESSED: "worse", Decision.IMPROVED: "superior"}
-
-
-def dial_figures(verdict: Verdict) -> list[Block]:
-    """One dial, where the policy tested anything that has a change."""
-    gate = deciding_gate(verdict)
-    if gate is None or gate.evidence is None or gate.evidence.effect is None:
-        return []
-    change, span, _ = format_gate(gate.evidence)
-    interval = benefit_interval(gate.evidence)
-    reach = "no interval" if interval is None else f"90 % interval {span}"
-    description = f"{gate.name} {gate.state.words}: {change}, {reach}"
-    title = f"The decision, and the gate it hangs on most: {gate.name}"
-    draw = partial(
-        _draw_dial,
-        title,
-        word=verdict.decision.words.upper(),
-        name=gate.name,
-        label=change,
-        mark=GATE_MARKERS[gate.state],
-        point=as_benefit(gate.evidence.effect, gate.evidence),
-        interval=interval,
-        band=margin_band(gate.evidence),
-        band_labels=_format_margins(gate.evidence),
-        description=description,
-    )
-    told = f"{verdict.decision.words}; it hangs most on {description}"
-    return [Figure(title=title, draw=draw, caption=DIAL_CAPTION, text_lines=(told,))]
-
-
-def _draw_dial(title: str, **fields: Any) -> str:
-    from outweigh.report.svg.dial import Dial, draw_dial  # noqa: PLC0415
-
-    return draw_dial(title, Dial(**fields))
 
 
 def deciding_gate(verdict: Verdict) -> Gate | None:
@@ -186,11 +183,3 @@ def deciding_gate(verdict: Verdict) -> Gate | None:
 def _p_value(gate: Gate, question: str) -> float:
     found = None if gate.evidence is None else gate.evidence.p_values.get(question)
     return inf if found is None else found
-
-
-def _format_margins(evidence: GateEvidence) -> tuple[str, str]:
-    """What the ends of the margin are called: of a resource, more is on the worse side."""
-    low, high = margin_band(evidence)
-    if evidence.scale == EffectScale.POINTS:
-        return f"{100 * low:+.3g} points", f"{100 * high:+.3g} points"
-    return f"{-100 * low:+.3g} %", f"{-100 * high:+.3g} %"

@@ -26,8 +26,8 @@ BAND_MARGINS = 3.0
 
 EVIDENCE_CAPTION = (
     "The mean change, task by task in the order they were run, and the band in which it lies at every look at once "
-    "(95 %). A band that has left the line of no change is evidence that no number of looks wears out. The verdict "
-    "weighs all gates."
+    "(95 %). Once the band has left the line of no change, looking more often does not weaken that. The verdict weighs "
+    "all gates."
 )
 SPENDING_CAPTION = (
     "Known costs added up as attempts began: excluded ones and those that were tried again are in it, runs that were "
@@ -36,8 +36,11 @@ SPENDING_CAPTION = (
 
 
 def evidence_figures(verdict: Verdict, comparison: Comparison) -> list[Block]:
-    """The growth of the evidence on the gate that decides, where the order of the runs is known."""
+    """The growth of the evidence on the deciding gate, where it was looked at as it grew and the order is known."""
     gate = deciding_gate(verdict)
+    planned = verdict.settings.get("planned_tasks")
+    if not isinstance(planned, int):
+        return []
     before, after = comparison.baseline_table, comparison.candidate_table
     if gate is None or gate.evidence is None or GATED_METRICS[gate.name].metric not in before.columns:
         return []
@@ -46,8 +49,7 @@ def evidence_figures(verdict: Verdict, comparison: Comparison) -> list[Block]:
     if order is None or len(order) < 3:
         return []
     benefits = sample.benefits[order]
-    planned = verdict.settings.get("planned_tasks")
-    low, high = confidence_path(benefits, planned if isinstance(planned, int) else len(benefits))
+    low, high = confidence_path(benefits, planned)
     means = np.cumsum(benefits) / np.arange(1, len(benefits) + 1)
     return [_evidence_figure(sample, means, low, high)]
 

@@ -9,7 +9,7 @@ from outweigh.report.interval_rows import ChangeMarker, IntervalRow, change_axis
 TEXT_WIDTH = 41
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
-_POINTS = {ChangeMarker.BETTER: "●", ChangeMarker.WORSE: "◆", ChangeMarker.OPEN: "○"}
+_POINTS = {ChangeMarker.BETTER: "●", ChangeMarker.NEUTRAL: "●", ChangeMarker.WORSE: "◆"}
 
 
 def text_intervals(rows: Sequence[IntervalRow], width: int = TEXT_WIDTH) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def interval_line(row: IntervalRow, scale: AxisScale, width: int) -> str:
         cells[high] = "┤" if scale.contains(row.interval[1]) else "▶"
     if row.point is not None:
         beyond = "◀" if row.point < scale.low else "▶"
-        cells[at(row.point)] = _POINTS[row.mark] if scale.contains(row.point) else beyond
+        cells[at(row.point)] = _POINTS.get(row.mark, "○") if scale.contains(row.point) else beyond
     return "".join(cells)
 
 

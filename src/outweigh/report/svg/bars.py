@@ -15,6 +15,9 @@ from outweigh.report.svg.elements import (
     titled_element,
 )
 
+ROW_NAME_CHARACTERS = 18
+"""So many of a name fit beside the figures of a row, on a phone too."""
+
 TIER_ROW_HEIGHT, TIER_BAR_HEIGHT, TIER_AXIS_HEIGHT = 52, 16, 40
 
 
@@ -48,7 +51,7 @@ def draw_tiers(title: str, tiers: Sequence[TierBar], grades: Mapping[str, float]
 def _tier_row(tier: TierBar, top: int) -> str:
     parts = [
         "<g>",
-        text_element(shorten_name(tier.name), x="0", y=top + 16, kind="ow-name"),
+        text_element(shorten_name(tier.name, ROW_NAME_CHARACTERS), x="0", y=top + 16, kind="ow-name"),
         text_element(tier.label, x="100%", y=top + 16, anchor="end"),
     ]
     if tier.score is not None:
@@ -105,7 +108,7 @@ def _segment_class(number: int) -> str:
 def _stack_row(bar: StackedBar, top: int, longest: float) -> str:
     drawn = [
         "<g>",
-        text_element(shorten_name(bar.name), x="0", y=top + 16, kind="ow-name"),
+        text_element(shorten_name(bar.name, ROW_NAME_CHARACTERS), x="0", y=top + 16, kind="ow-name"),
         text_element(bar.label, x="100%", y=top + 16, anchor="end"),
     ]
     left = 0.0
@@ -187,7 +190,7 @@ def draw_distributions(
 
 def _distribution_row(strip: Distribution, number: int, scale: AxisScale, show: FormatNumber) -> str:
     top, floor = number * DISTRIBUTION_ROW_HEIGHT, number * DISTRIBUTION_ROW_HEIGHT + 22 + DISTRIBUTION_BAR_HEIGHT
-    parts = [f"<g>{text_element(shorten_name(strip.name), x='0', y=top + 15, kind='ow-name')}"]
+    parts = [f"<g>{text_element(shorten_name(strip.name, ROW_NAME_CHARACTERS), x='0', y=top + 15, kind='ow-name')}"]
     if not strip.values:
         return "".join([*parts, text_element("unknown", x="100%", y=top + 15, anchor="end"), "</g>"])
     middle = quartiles(strip.values)

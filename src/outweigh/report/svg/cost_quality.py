@@ -7,16 +7,25 @@ from msgspec import Struct
 
 from outweigh.report.axis import AxisScale, fit_axis, linear_axis
 from outweigh.report.formatting import shorten_name
-from outweigh.report.svg.elements import grid_element, svg_document, text_element, titled_element
+from outweigh.report.interval_rows import ChangeMarker
+from outweigh.report.svg.elements import (
+    CIRCLE,
+    DIAMOND,
+    grid_element,
+    placed_path,
+    svg_document,
+    text_element,
+    titled_element,
+)
 
-TOP, HEIGHT, BOTTOM = 36, 250, 46
+TOP, HEIGHT, BOTTOM = 36, 160, 46
 
 Span = tuple[float, float]
 FormatNumber = Callable[[float | None], str]
 
 
 class FrontierPoint(Struct, frozen=True, kw_only=True):
-    """One arm; `on_frontier` where no other is both cheaper and at least as good."""
+    """One arm; `on_frontier` where no other is both cheaper and at least as good. `mark` says whether it is better."""
 
     name: str
     cost: float
@@ -24,23 +33,26 @@ class FrontierPoint(Struct, frozen=True, kw_only=True):
     cost_interval: Span | None
     quality_interval: Span | None
     on_frontier: bool
+    mark: ChangeMarker
     description: str
 
 
 def draw_frontier(
-    title: str, spots: Sequence[FrontierPoint], show_cost: FormatNumber, show_quality: FormatNumber
+    title: str, spots: Sequence[FrontierPoint], show_cost: FormatNumber, show_quality: FormatNumber, cost_title: str
 ) -> str:
     """Cheaper to the left, better to the top: the upper left corner is best."""
     across = fit_axis([end for spot in spots for end in (spot.cost, *(spot.cost_interval or ())) if end > 0])
     up = linear_axis([end for spot in spots for end in (spot.quality, *(spot.quality_interval or ()))], most=6)
-    parts = [*_grid(across, up, show_cost, show_quality), *_frontier_steps(spots, across, up)]
+    parts = [*_grid(across, up, show_cost, show_quality, cost_title), *_frontier_steps(spots, across, up)]
     for spot in spots:
         parts.extend(_point_with_intervals(spot, across, up))
     parts.extend(_names(spots, across, up))
     return svg_document(title, TOP + HEIGHT + BOTTOM, parts)
 
 
-def _grid(across: AxisScale, up: AxisScale, show_cost: FormatNumber, show_quality: FormatNumber) -> list[str]:
+def _grid(
+    across: AxisScale, up: AxisScale, show_cost: FormatNumber, show_quality: FormatNumber, cost_title: str
+) -> list[str]:
     parts = [text_element("pass rate ↑", x="0", y=12, kind="ow-small")]
     for tick in up.ticks:
         y = TOP + up.from_top(tick, HEIGHT)
@@ -53,7 +65,7 @@ def _grid(across: AxisScale, up: AxisScale, show_cost: FormatNumber, show_qualit
         parts.append(grid_element("line", class_="ow-line", x1=x, x2=x, y1=floor, y2=floor + 5))
         parts.append(text_element(show_cost(tick), x=x, y=floor + 19, anchor="middle", kind="ow-small"))
     scale = ", logarithmic" if across.log else ""
-    parts.append(text_element(f"mean cost of a run{scale} →", x="100%", y=floor + 38, anchor="end", kind="ow-small"))
+    parts.append(text_element(f"{cost_title}{scale} →", x="100%", y=floor + 38, anchor="end", kind="ow-small"))
     return parts
 
 
@@ -72,7 +84,7 @@ def _frontier_steps(spots: Sequence[FrontierPoint], across: AxisScale, up: AxisS
 
 def _point_with_intervals(spot: FrontierPoint, across: AxisScale, up: AxisScale) -> list[str]:
     x, y = across.position(spot.cost), TOP + up.from_top(spot.quality, HEIGHT)
-    kind, parts = "ow-better" if spot.on_frontier else "ow-open", []
+    kind, parts = f"ow-{spot.mark.value}", []
     if spot.cost_interval is not None:
         low, high = (across.position(end) for end in spot.cost_interval)
         parts.append(titled_element("line", spot.description, class_=kind, x1=low, x2=high, y1=y, y2=y, stroke_width=2))
@@ -81,7 +93,8 @@ def _point_with_intervals(spot: FrontierPoint, across: AxisScale, up: AxisScale)
         parts.append(
             titled_element("line", spot.description, class_=kind, x1=x, x2=x, y1=low_y, y2=high_y, stroke_width=2)
         )
-    parts.append(titled_element("circle", spot.description, class_=kind, cx=x, cy=y, r=6.5, stroke_width=2))
+    shape = DIAMOND if spot.mark is ChangeMarker.WORSE else CIRCLE
+    parts.append(placed_path(shape, spot.description, x=x, y=y, kind=kind))
     return parts
 
 

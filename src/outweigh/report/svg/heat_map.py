@@ -1,4 +1,4 @@
-"""The heat map: tasks down, arms across, darker where more runs passed, flaky tasks marked."""
+"""The heat map: tasks down, arms across, a stronger shade where more runs passed, flaky tasks marked."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,9 @@ ROW_HEIGHT, HEAD_HEIGHT = 24, 26
 NAMES_PERCENT = 34.0
 """The names' part of the width, in percent."""
 
-DARKEST_SHADE = 0.55
-"""Cells stay light enough for the figures in them, which have the colour of the text."""
+STRONGEST_SHADE = 0.35
+"""Cells have the colour of the text, so that more always stands out more from the page, by day and by night. They stay
+faint enough for the figures in them."""
 
 
 class HeatCell(Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class HeatRow(Struct, frozen=True, kw_only=True):
 def draw_heat_map(title: str, arms: Sequence[str], rows: Sequence[HeatRow]) -> str:
     """Every cell says how many runs passed; `~` marks a flaky one, a dashed frame one without a run."""
     width = (100 - NAMES_PERCENT) / len(arms)
-    letters = max(4, int(34 / len(arms)))
+    letters = max(4, int(30 / len(arms)))
     parts = [
         text_element(
             shorten_name(arm, letters),
@@ -59,5 +60,5 @@ def _cell(task: str, cell: HeatCell | None, left: float, top: float, width: floa
         return rectangle(f"{task}: no counted run", kind="ow-empty", **box)
     share = cell.passes / cell.runs
     label = f"{cell.passes}/{cell.runs}{' ~' if cell.flaky else ''}"
-    drawn = rectangle(cell.description, kind="ow-cell", shade=DARKEST_SHADE * share, **box)
+    drawn = rectangle(cell.description, kind="ow-cell", shade=STRONGEST_SHADE * share, **box)
     return drawn + text_element(label, x=f"{left + width / 2:.2f}%", y=top + 16, anchor="middle", kind="ow-figure")

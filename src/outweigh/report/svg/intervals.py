@@ -8,6 +8,8 @@ from outweigh.report.axis import AxisScale, linear_axis
 from outweigh.report.formatting import shorten_name
 from outweigh.report.interval_rows import ChangeMarker, IntervalRow, change_axis
 from outweigh.report.svg.elements import (
+    CIRCLE,
+    DIAMOND,
     escape_text,
     grid_element,
     placed_path,
@@ -21,9 +23,6 @@ ROW_HEIGHT = 58
 COMPACT_HEIGHT = 44
 AXIS_HEIGHT = 44
 
-CIRCLE = "M-6.5 0A6.5 6.5 0 1 1 6.5 0A6.5 6.5 0 1 1-6.5 0Z"
-DIAMOND = "M-8 0 0-8 8 0 0 8Z"
-
 
 def draw_intervals(title: str, rows: Sequence[IntervalRow], *, compact: bool = False) -> str:
     """Draw the rows under each other above a common axis."""
@@ -35,10 +34,11 @@ def draw_intervals(title: str, rows: Sequence[IntervalRow], *, compact: bool = F
 def _interval_row(row: IntervalRow, top: int, height: int, scale: AxisScale) -> str:
     roomy = height == ROW_HEIGHT
     middle, base, half = top + height - (20 if roomy else 13), top + 16, 13 if roomy else 8
-    name = f'<tspan class="ow-name">{escape_text(shorten_name(row.name))}</tspan> {escape_text(row.state)}'
+    name = f'<tspan class="ow-name">{escape_text(shorten_name(row.name))}</tspan>'
+    state = f' <tspan class="ow-word-{row.mark.value}">{escape_text(row.state)}</tspan>' if row.state else ""
     parts = [
         f"<g>{title_element(row.description)}",
-        f'<text x="0" y="{base}">{name}</text>',
+        f'<text x="0" y="{base}">{name}{state}</text>',
         text_element(row.label, x="100%", y=base, anchor="end"),
         titled_element("line", row.description, class_="ow-line", x1="0", x2="100%", y1=middle, y2=middle),
     ]
@@ -159,7 +159,7 @@ def _agreement_row(row: AgreementRow, top: int, scale: AxisScale) -> str:
         text_element(shorten_name(row.name), x="0", y=top + 16, kind="ow-name"),
         text_element(row.label, x="100%", y=top + 16, anchor="end"),
     ]
-    kind = "ow-better" if row.alpha is not None and row.alpha >= RELIABLE else "ow-open"
+    kind = "ow-neutral" if row.alpha is not None and row.alpha >= RELIABLE else "ow-open"
     if row.interval is not None:
         low, high = (scale.position(end) for end in row.interval)
         parts.append(titled_element("line", row.description, class_=kind, x1=low, x2=high, y1=y, y2=y, stroke_width=4))

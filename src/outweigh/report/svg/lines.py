@@ -33,6 +33,7 @@ def sample_evenly(items: Sequence[Item], most: int = MOST_POINTS) -> Sequence[It
 
 LINES_TOP, LINES_HEIGHT, LINES_FOOT = 22, 220, 44
 LEGEND_HEIGHT = 20
+LEGEND_NAME_CHARACTERS = 16
 LINES_LEFT, LINES_RIGHT = 12.0, 98.0
 
 FormatNumber = Callable[[float | None], str]
@@ -106,7 +107,7 @@ def _legend(lines: Sequence[LineSeries]) -> list[str]:
     for number, line in enumerate(lines):
         y = LEGEND_HEIGHT * number + 14
         parts.append(grid_element("line", class_=f"ow-swatch {line_class(number)}", x1=0, x2=28, y1=y - 4, y2=y - 4))
-        parts.append(text_element(shorten_name(line.name), x="36", y=y, kind="ow-name"))
+        parts.append(text_element(shorten_name(line.name, LEGEND_NAME_CHARACTERS), x="36", y=y, kind="ow-name"))
         parts.append(text_element(line.label, x="100%", y=y, anchor="end"))
     return parts
 
@@ -152,7 +153,8 @@ def _band_path(area: LineBand, across: AxisScale, up: AxisScale) -> str:
 
 
 SLOPES_TOP, SLOPES_HEIGHT, SLOPES_BOTTOM = 34, 240, 16
-SLOPES_LEFT, SLOPES_RIGHT = "30%", "84%"
+SLOPES_LEFT, SLOPES_RIGHT = "30%", "80%"
+SLOPE_NAME_CHARACTERS = 14
 MOST_WEIGHT = 6.0
 
 _DASHES = {ChangeMarker.BETTER: "none", ChangeMarker.WORSE: "7 4", ChangeMarker.OPEN: "2 3"}
@@ -177,8 +179,12 @@ def draw_slopes(
 ) -> str:
     """Lines from the baseline on the left to the candidate on the right; the more tasks, the thicker."""
     parts = [
-        text_element(shorten_name(arms[0], 20), x=SLOPES_LEFT, y=14, anchor="middle", kind="ow-name"),
-        text_element(shorten_name(arms[1], 20), x=SLOPES_RIGHT, y=14, anchor="middle", kind="ow-name"),
+        text_element(
+            shorten_name(arms[0], SLOPE_NAME_CHARACTERS), x=SLOPES_LEFT, y=14, anchor="middle", kind="ow-name"
+        ),
+        text_element(
+            shorten_name(arms[1], SLOPE_NAME_CHARACTERS), x=SLOPES_RIGHT, y=14, anchor="middle", kind="ow-name"
+        ),
     ]
     for tick in scale.ticks:
         y = SLOPES_TOP + scale.from_top(tick, SLOPES_HEIGHT)
@@ -197,7 +203,7 @@ def _slope_line(slope: Slope, before: float, after: float, most: int) -> str:
     return titled_element(
         "line",
         slope.description,
-        class_=f"ow-{slope.mark.value}",
+        class_="ow-neutral",
         x1=SLOPES_LEFT,
         x2=SLOPES_RIGHT,
         y1=before,
@@ -209,4 +215,4 @@ def _slope_line(slope: Slope, before: float, after: float, most: int) -> str:
 
 
 def _slope_dot(slope: Slope, x: str, y: float) -> str:
-    return titled_element("circle", slope.description, class_=f"ow-{slope.mark.value}", cx=x, cy=y, r=3.5)
+    return titled_element("circle", slope.description, class_="ow-neutral", cx=x, cy=y, r=3.5)
