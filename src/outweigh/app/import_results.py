@@ -13,6 +13,7 @@ from outweigh.interop.imported_run import fingerprint
 from outweigh.interop.result_files import source_sha256
 from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.report.formatting import count_of
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.import_folder import ImportCounts, ImportFolder
 from outweigh.store.records import MANIFEST_FILE, RECORDS_PREFIX, ImportEntry, UnreadRow, write_imports
@@ -261,8 +262,3 @@ def _refuse_faults(path: Path, counts: ImportCounts, notes: ImportNotes, *, skip
 
 def _runs_stand(run_ids: Sequence[str]) -> str:
     return f"{quote_names(run_ids)} {'stands' if len(run_ids) == 1 else 'stand'}"
-
-
-def count_of(number: int, noun: str) -> str:
-    """A number of things, with their noun in the right form."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -33,7 +33,7 @@ def find_suite(make_command: MakeCommand) -> Path:
     """The suite of the current folder; where there is none, the error names the suites of the folders in it."""
     if has_suite():
         return Path(SUITE_FILE)
-    below = sorted(file.parent for file in Path().glob(f"*/{SUITE_FILE}") if file.is_file())
+    below = suites_below()
     if not below:
         raise UsageError(
             f"there is no {SUITE_FILE} in this folder; `outweigh init` writes one, and -c names one elsewhere."
@@ -45,6 +45,11 @@ def find_suite(make_command: MakeCommand) -> Path:
 def has_suite() -> bool:
     """Whether the current folder has a suite."""
     return Path(SUITE_FILE).is_file()
+
+
+def suites_below() -> list[Path]:
+    """The folders in the current one that have a suite."""
+    return sorted(file.parent for file in Path().glob(f"*/{SUITE_FILE}") if file.is_file())
 
 
 def find_folder_stores() -> list[Path]:

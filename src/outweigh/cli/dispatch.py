@@ -12,8 +12,10 @@ QUIET = frozenset(("-q", "--quiet"))
 
 
 def dispatch(arguments: Sequence[str]) -> int:
-    """Run the verb; the exit code says how it ended."""
-    first = arguments[0] if arguments else "--help"
+    """Run the verb; the exit code says how it ended. Without one, say where the current folder stands."""
+    if not arguments:
+        return _print_status()
+    first = arguments[0]
     if first in HELP or list(arguments) == ["help"]:
         from outweigh.cli.help_page import program_help  # noqa: PLC0415 - verbs need none of it
 
@@ -31,6 +33,12 @@ def dispatch(arguments: Sequence[str]) -> int:
             _hint_at_new_name(first)
         return dispatch([*MOVED[first], *arguments[1:]])
     return _run_verb(*find_verb(arguments))
+
+
+def _print_status() -> int:
+    from outweigh.cli.status import main as print_status  # noqa: PLC0415 - loaded when it is asked for, like a verb
+
+    return print_status()
 
 
 def _run_verb(words: Sequence[str], verb: Verb, arguments: Sequence[str]) -> int:

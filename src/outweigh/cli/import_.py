@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
-from outweigh.app.import_results import ImportedSource, ImportResultsRequest, count_of, import_results
+from outweigh.app.import_results import ImportedSource, ImportResultsRequest, import_results
 from outweigh.app.this_folder import remember_store
 from outweigh.cli.arguments import Parser, parse_column_map
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.plugins import adapter_names
+from outweigh.report.formatting import count_of
 
 SHOWN_ITEMS = 10
 SHOWN_WARNINGS = 30

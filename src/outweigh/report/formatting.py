@@ -169,3 +169,8 @@ UNIT_FORMATS: dict["MetricUnit", UnitFormat] = {
     "seconds": UnitFormat(format_seconds, _with_sign(format_seconds)),
     "count": UnitFormat(format_count, _with_sign(format_count)),
 }
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number of things, with their noun in the right form."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

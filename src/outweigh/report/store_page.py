@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from outweigh.report.document import BulletList, KeyPoints, Report, Table, Tone
-from outweigh.report.formatting import SIMULATED, UNKNOWN, format_dollars
+from outweigh.report.formatting import SIMULATED, UNKNOWN, count_of, format_dollars
 from outweigh.report.json_output import Payload
 
 SHOWN_LINES = 5
@@ -85,8 +85,8 @@ def _progress(store: StoreOverview) -> str:
 
 
 def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
-    repeats = _count(store.most_repeats if store.repeats is None else store.repeats, "repeat")
-    shape = f"{_count(store.tasks, 'task')} × {_count(len(store.arms), 'arm')} × {repeats}"
+    repeats = count_of(store.most_repeats if store.repeats is None else store.repeats, "repeat")
+    shape = f"{count_of(store.tasks, 'task')} × {count_of(len(store.arms), 'arm')} × {repeats}"
     yield "suite", UNKNOWN if store.suite is None else f"{store.suite} (baseline: {store.baseline})"
     if store.sources:
         yield "imported", "; ".join(store.sources)
@@ -94,10 +94,10 @@ def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
     yield "dates", _dates(store)
     yield "judges", ", ".join(store.judges) or "none"
     if store.pair_judgments:
-        pairs = _count(store.pair_judgments, "judgment")
+        pairs = count_of(store.pair_judgments, "judgment")
         yield "pairs", f"{pairs} of two runs side by side, {format_dollars(store.pair_judging_usd)}"
     yield "state", "running now" if store.running else "not running"
-    yield "damage", _count(len(store.damaged), "damaged line") if store.damaged else "none"
+    yield "damage", count_of(len(store.damaged), "damaged line") if store.damaged else "none"
 
 
 def _dates(store: StoreOverview) -> str:
@@ -130,7 +130,7 @@ def _cost(arm: ArmOverview) -> str:
     if arm.judging_usd:
         parts.append(f"{format_dollars(arm.judging_usd)} for judges")
     if arm.unpriced_judgments:
-        parts.append(f"{_count(arm.unpriced_judgments, 'judgment')} {UNKNOWN}")
+        parts.append(f"{count_of(arm.unpriced_judgments, 'judgment')} {UNKNOWN}")
     return ", ".join(parts) or "–"
 
 
@@ -146,11 +146,7 @@ def _bytes(size: int | None) -> str:
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= scale:
             return f"{size / scale:.1f} {unit}"
-    return _count(size, "byte")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return count_of(size, "byte")
 
 
 def _payload(store: StoreOverview) -> Payload:
