@@ -269,6 +269,7 @@ def test_a_judge_that_cannot_be_asked_is_said_so_and_the_others_judge(store: Pat
     assert [each["set_aside"] is None for each in answer.json()["judges"]] == [True, False]
     assert alone.code == 2
     assert "no judge can be asked from here" in alone.err
+    assert f"{RUNS} of {RUNS} runs have a valid judgment." in alone.err
 
 
 def test_only_the_named_judge_is_asked(store: Path, outweigh: Outweigh) -> None:
@@ -382,6 +383,37 @@ class TestRun:
         assert answer.code == 0, answer.err
         assert "there is no program '/no/such/program'" in answer.err
         assert {given.invalid_reason for given in judgments(tmp_path / "store")} == {"crash: exit code 3"}
+
+    def test_a_run_that_only_judges_can_decide_and_nobody_judged_does_not_exit_0(
+        self, tmp_path: Path, outweigh: Outweigh
+    ) -> None:
+        gone = {"name": "gone", "backend": "command", "options": {"command": ["/no/such/program"]}}
+        suite = judged_suite(tmp_path / "suite", gone, policy={"name": "evidence", "gates": ["judge_score"]})
+        store = str(tmp_path / "store")
+
+        run = outweigh("run", "-c", str(suite), "-o", store)
+        verdict = outweigh("verdict", store)
+        alone = outweigh("judge", store)
+
+        assert run.code == 3, run.err
+        assert f"run `outweigh judge {store}`" in run.err
+        assert verdict.code == 3
+        assert f"outweigh judge {store}" in verdict.out.replace("\\\n", "")
+        assert f"{RUNS} runs have no judgment" in verdict.out
+        assert "more tasks" not in verdict.out
+        assert alone.code == 2
+        assert f"0 of {RUNS} runs have a valid judgment." in alone.err
+
+    def test_a_run_that_only_judges_can_decide_exits_0_when_they_have_judged_it(
+        self, tmp_path: Path, outweigh: Outweigh
+    ) -> None:
+        with ModelServer(Script(turn=[answering(answers())])) as server:
+            suite = judged_suite(
+                tmp_path / "suite", by_http(server), policy={"name": "evidence", "gates": ["judge_score"]}
+            )
+            run = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "store"))
+
+        assert run.code == 0, run.err
 
     def test_judging_is_paid_from_what_the_runs_have_left(self, tmp_path: Path, outweigh: Outweigh) -> None:
         code = f"import sys; sys.stdin.read(); print({json.dumps({'answer': answers(), 'cost_usd': 0.3})!r})"

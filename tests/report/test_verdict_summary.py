@@ -305,3 +305,12 @@ def test_nothing_is_better_or_worse_that_looks_the_same() -> None:
 )
 def test_no_chance_is_a_certainty(chance: float | None, words: str) -> None:
     assert format_chance(chance) == words
+
+
+def test_where_judges_decide_and_nobody_judged_the_next_command_is_to_judge() -> None:
+    verdict, comparison = decided(experiment(0.3, tasks=8), gates=("judge_score",))
+    text = " ".join(brief(verdict, comparison).split())
+
+    assert verdict.needs is None
+    assert "80 runs have no judgment; judge them, then decide again outweigh judge runs/demo" in text
+    assert "more tasks" not in text

@@ -40,6 +40,8 @@ from outweigh.store.store import Store
 
 PINS_FOLDER = "outweigh-baselines"
 CHECKED_TASKS = 5
+ENDED_WITH_RUNS = (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE, EndReason.UNJUDGED)
+"""Ends after which every trial that was wanted has its run; drift is measured without judges."""
 PINNED_ARM, CURRENT_ARM = "pinned", "now"
 _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -190,7 +192,7 @@ def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndR
         if store.exists():
             raise UsageError(f"{store} is there already, and a check takes runs of its own; name a new folder by -o.")
         ended = run_suite(sample, replace(request.run, output=store, dry_run=False), observer)
-    if isinstance(ended, EndReason) and ended not in (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE):
+    if isinstance(ended, EndReason) and ended not in ENDED_WITH_RUNS:
         return ended
     return _record_check(request.pin, pinned, list(Store.open(request.pin).runs()), list(Store.open(store).runs()))
 

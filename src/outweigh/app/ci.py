@@ -37,7 +37,7 @@ from outweigh.store.durable_files import make_folder, write_atomic
 from outweigh.store.store import Store, StoreSet
 
 COMMENT_FILE, REPORT_NAME = "comment.md", "report"
-UNFINISHED = (EndReason.INCOMPLETE, EndReason.BUDGET, EndReason.STOPPED)
+UNFINISHED = (EndReason.INCOMPLETE, EndReason.BUDGET, EndReason.STOPPED, EndReason.UNJUDGED)
 """Ends of a run that fail the job, whatever the records decide so far."""
 
 

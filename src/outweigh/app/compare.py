@@ -12,6 +12,7 @@ from outweigh.compare.evidence import Evidence
 from outweigh.compare.inference import Inference, IntervalMethod, Population, infer
 from outweigh.errors import UsageError
 from outweigh.report.comparison_page import comparison_report
+from outweigh.report.comparison_summary import comparison_summary
 from outweigh.report.document import Report
 
 
@@ -46,6 +47,16 @@ class ComparisonResult(Page):
     def document(self) -> Report:
         """The page of `outweigh compare`."""
         return comparison_report(self.comparison, self.inference)
+
+    def summary(self, *, command: str | None = None) -> Report:
+        """The answer on one screen; `command` prints everything."""
+        return comparison_summary(self.comparison, self.inference, verbose_command=command)
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """What the command line prints, without colours; everything where it is to be `verbose`."""
+        from outweigh.report.render_text import TextReporter  # noqa: PLC0415 - one of several formats is needed
+
+        return TextReporter(colour=False).render(self.document() if verbose else self.summary())
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """One row for every metric: the difference between candidate and baseline, over tasks, with its interval."""

@@ -20,6 +20,7 @@ from outweigh.compare.preferences import Pairwise, compare_pairwise
 from outweigh.engine.batch import EndReason
 from outweigh.engine.judging.pairwise import PendingPairs, judge_pairs
 from outweigh.errors import UsageError, quote_names
+from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.suite import JudgeSpec
 from outweigh.prices import price_tables
 from outweigh.store.experiment_file import read_experiment
@@ -145,7 +146,8 @@ def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[Judging
         judges = _choose_judges(judging, request.judges)
         available = find_judges(judges)
         if not available.backends:
-            raise UsageError(f"no judge can be asked from here: {' '.join(available.missing.values())}")
+            why = " ".join(available.missing.values())
+            raise UsageError(f"no judge can be asked from here: {why} {_count_judged(store, judging)}")
         with observer.watch_judging(signals) as listen:
             options = RoundOptions(
                 jobs=request.jobs,
@@ -156,6 +158,19 @@ def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[Judging
                 listen=listen,
             )
             yield JudgingRound(store=store, judging=judging, judges=judges, available=available, options=options)
+
+
+def _count_judged(store: FolderRunStore, judging: JudgingFile) -> str:
+    """How many runs have a valid judgment by now, so that nobody takes the store for empty."""
+    counted = {
+        record.run_id
+        for attempts in store.finished().values()
+        for record in attempts
+        if record.status not in EXCLUDED_STATUSES and record.trial.task_id in judging.tasks
+    }
+    given = store.judgments()
+    valid = {run for run in counted if any(one.invalid_reason is None for one in given.get(run, ()))}
+    return f"{len(valid)} of {len(counted)} runs have a valid judgment."
 
 
 def _load_judging(folder: Path, suite: str | None, notify: Notify) -> JudgingFile:

@@ -167,7 +167,14 @@ class Judged:
         """Whether every judge has a usable answer about every run."""
         accounts = self.totals.accounts
         invalid = any(judgment.invalid_reason for account in accounts for judgment in account.judgments)
-        return not (invalid or self.totals.open or any(account.set_aside for account in accounts))
+        return not (invalid or self.lacks_judgments)
+
+    @property
+    def lacks_judgments(self) -> bool:
+        """Whether a judge has not been asked about every run, or has no usable answer at all."""
+        accounts = self.totals.accounts
+        silent = any(not any(one.invalid_reason is None for one in account.judgments) for account in accounts)
+        return bool(self.totals.open) or silent or any(account.set_aside for account in accounts)
 
 
 def judge_round(judging_round: JudgingRound) -> Judged:
@@ -235,7 +242,7 @@ def judge_spending(store: FolderRunStore) -> float:
 
 def judge_after_run(
     suite: LoadedSuite, store: FolderRunStore, *, jobs: int, budget_usd: float | None, observer: RunObserver
-) -> EndReason:
+) -> Judged:
     """Judge what has no judgment yet, within what the runs have left of the budget. A run stands without it."""
     judges, signals = suite.spec.judges, StopSignals()
     with observer.watch_judging(signals) as listen:
@@ -257,4 +264,4 @@ def judge_after_run(
             )
         )
     observer.judging_ended(judged.totals)
-    return judged.stop
+    return judged

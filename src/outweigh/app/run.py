@@ -1,5 +1,6 @@
 """Run a suite: attempt every trial that has no result yet, store the records, and have them judged."""
 
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -341,8 +342,18 @@ class _SuiteRun:
         if not self.suite.spec.judges or stop not in STOPS_BEFORE_JUDGING:
             return stop
         left = self._remaining_budget(experiment_progress(self.plan, store).spent_usd)
-        judging = judge_after_run(self.suite, store, jobs=self.request.jobs, budget_usd=left, observer=self.observer)
-        return judging if judging is EndReason.INTERRUPTED else stop
+        judged = judge_after_run(self.suite, store, jobs=self.request.jobs, budget_usd=left, observer=self.observer)
+        if judged.stop is EndReason.INTERRUPTED:
+            return judged.stop
+        decides = JUDGE_SCORE in (self.suite.spec.policy.gates or ())
+        if not decides or not judged.lacks_judgments or stop is EndReason.INCOMPLETE:
+            return stop
+        command = shlex.join(["outweigh", "judge", str(self.folder)])
+        self.observer.notify(
+            f"judges decide about this suite, and not all runs are judged, so there is no verdict yet. Fix what the "
+            f"lines above name, then run `{command}`; no trial is run again."
+        )
+        return EndReason.UNJUDGED
 
     def _remaining_budget(self, spent_usd: float) -> float | None:
         """What is left of the experiment's budget after what was spent otherwise: on judges, or on runs."""

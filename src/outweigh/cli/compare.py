@@ -1,9 +1,10 @@
 """`outweigh compare`: two arms side by side."""
 
+import shlex
 from collections.abc import Sequence
 
 from outweigh.app.compare import CompareRequest, compare
-from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
 from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import (
@@ -20,6 +21,7 @@ from outweigh.compare.inference import IntervalMethod, Population
 
 class _Options(ReadingOptions, ArmOptions, InferenceOptions):
     interval: IntervalMethod
+    verbose: bool
     format: str
 
 
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     if result.compared.note is not None:
         notify(result.compared.note)
-    print_report(result.document(), options.format)
+    brief = options.format == "text" and not options.verbose
+    whole = shlex.join([*options.command, "--verbose"])
+    print_report(result.summary(command=whole) if brief else result.document(), options.format)
     return ExitCode.SATISFIED
 
 
@@ -60,4 +64,7 @@ def build_parser() -> Parser:
         help="the method for intervals over tasks (default: t)",
     )
     add_format_option(parser)
+    parser.group(COMMON_OPTIONS).add_argument(
+        "--verbose", action="store_true", help="print everything: medians, totals, ratios, pairs, judges, warnings"
+    )
     return parser

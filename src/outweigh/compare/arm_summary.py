@@ -14,11 +14,14 @@ from outweigh.score.resource_usage import ComponentShare, cost_of_pass
 from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.stats.sample import Description, describe, reliability_curves
 
+NO_CHECKED_RUN = unknown("no counted run had checks")
+
 
 class ArmSummary(Struct, frozen=True, kw_only=True):
     """Counts, totals, medians and reliability of an arm's counted runs; a total needs every run to know its part.
 
-    `paid_usd` is of all attempts, excluded and superseded ones too: what to look for on a bill.
+    `paid_usd` is of all attempts, excluded and superseded ones too: what to look for on a bill. `checked_objective` is
+    the mean objective of runs that had checks to fail; by formula the others score 1, which nobody earned.
     """
 
     name: str
@@ -41,6 +44,7 @@ class ArmSummary(Struct, frozen=True, kw_only=True):
     grade: str | None
     change_fail_percentage: Quantity
     pr_revert_rate: Quantity
+    checked_objective: Quantity = NO_CHECKED_RUN
 
 
 def summarise(
@@ -75,7 +79,13 @@ def summarise(
         grade=grade(metrics["composite_even"].median, scale),
         change_fail_percentage=change_fail_percentage(changes),
         pr_revert_rate=pr_revert_rate(changes),
+        checked_objective=_checked_objective(table),
     )
+
+
+def _checked_objective(table: ArmTable) -> Quantity:
+    known_scores = [run.objective for run in table.runs if not run.vacuous and run.objective is not None]
+    return known(float(np.mean(known_scores))) if known_scores else NO_CHECKED_RUN
 
 
 def _unknown_because(table: ArmTable) -> dict[str, str]:

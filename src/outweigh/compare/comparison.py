@@ -67,6 +67,12 @@ class Comparison(Struct, frozen=True, kw_only=True):
         return self.agent_kinds == {AgentKind.SCRIPTED}
 
     @property
+    def without_checks(self) -> bool:
+        """Whether no counted run of either arm had any check to fail."""
+        runs = (*self.baseline_table.runs, *self.candidate_table.runs)
+        return bool(runs) and all(run.vacuous for run in runs)
+
+    @property
     def fewest_repeats(self) -> int:
         """Counted runs of the thinnest task-arm among tasks that both arms attempted."""
         shared = [task for task in self.tasks if task.baseline.present and task.candidate.present]

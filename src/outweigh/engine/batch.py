@@ -35,6 +35,7 @@ LOOK_SWITCH_SECONDS = 0.0005
 class EndReason(StrEnum):
     """Why a batch ended. `incomplete`: all trials were attempted, and some have no result after all retries.
     `futile`: more results would hardly lead to a decision. `stopped`: trial after trial failed for the same reason.
+    `unjudged`: all trials have a result, and judges that are to decide have not judged them all.
     """
 
     DONE = "done"
@@ -44,6 +45,7 @@ class EndReason(StrEnum):
     DECIDED = "decided"
     FUTILE = "futile"
     STOPPED = "stopped"
+    UNJUDGED = "unjudged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

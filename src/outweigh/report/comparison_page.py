@@ -12,7 +12,7 @@ from outweigh.compare.inference import Inference, Population
 from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
 from outweigh.report.comparison_tables import arms_table
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN, describe_direction
+from outweigh.report.formatting import SAME, SIMULATED, UNIT_FORMATS, UNKNOWN, describe_direction, format_change
 from outweigh.report.json_output import Payload, finite_or_none, never_passes, observed_setup_payload
 from outweigh.report.judge_agreement import panel_payload
 from outweigh.report.judge_tables import judge_blocks
@@ -202,11 +202,17 @@ def comparison_warnings(comparison: Comparison) -> tuple[str, ...]:
     return (*comparison.warnings, *comparison.composite_warnings, *_unrecorded_metrics(comparison))
 
 
+def shown_deltas(comparison: Comparison) -> list[Delta]:
+    """The differences that mean something: without checks nothing was scored by them."""
+    vacuous = ("objective", "checks_passed") if comparison.without_checks else ()
+    return [delta for delta in comparison.deltas.values() if delta.n and delta.metric.name not in vacuous]
+
+
 def _delta_table(comparison: Comparison, inference: Inference) -> Table:
-    rows = [_delta_row(delta, inference) for delta in comparison.deltas.values() if delta.n]
-    about = "tasks like these" if inference.population is Population.TASKS else "this very suite"
+    rows = [_delta_row(delta, inference, simulated=comparison.simulated) for delta in shown_deltas(comparison)]
+    about = "tasks like these" if inference.population is Population.TASKS else "these tasks only"
     return Table(
-        title=f"Paired deltas, candidate minus baseline; 95 % intervals speak of {about}",
+        title=f"Paired deltas, candidate minus baseline; 95 % intervals apply to {about}",
         columns=(
             "",
             "pairs",
@@ -222,50 +228,66 @@ def _delta_table(comparison: Comparison, inference: Inference) -> Table:
     )
 
 
-def _delta_row(delta: Delta, inference: Inference) -> tuple[str, ...]:
-    show, inferred = UNIT_FORMATS[delta.metric.unit].difference, inference.deltas[delta.metric.delta]
-    chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
+def _delta_row(delta: Delta, inference: Inference, *, simulated: bool) -> tuple[str, ...]:
+    inferred = inference.deltas[delta.metric.delta]
+    chosen = chosen_estimate(delta, inference)
+    direction = delta_direction(delta, chosen.interval)
+    if simulated and delta.metric.unit == "dollars":
+        return (delta.metric.title, str(delta.n), *[SIMULATED] * 4, "", "", direction)
+    show = UNIT_FORMATS[delta.metric.unit].difference
     return (
         delta.metric.title,
         str(delta.n),
         show(delta.mean),
         show(delta.median),
         show(delta.task_mean),
-        _format_interval(chosen.interval, show),
-        _format_error(inferred.over_tasks.standard_error),
-        _format_error(inferred.on_suite.standard_error),
-        _delta_direction(delta, chosen.interval),
+        format_interval(chosen.interval, show),
+        _format_error(inferred.over_tasks.standard_error, delta),
+        _format_error(inferred.on_suite.standard_error, delta),
+        direction,
     )
 
 
-def _format_interval(interval: Interval | None, show: Callable[[float | None], str]) -> str:
+def chosen_estimate(delta: Delta, inference: Inference) -> Estimate:
+    """The mean over tasks like these, or over the runs of these tasks, as the inference was asked for."""
+    inferred = inference.deltas[delta.metric.delta]
+    return inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
+
+
+def format_interval(interval: Interval | None, show: Callable[[float | None], str]) -> str:
+    """Both ends, or that they are unknown."""
     if interval is None:
         return UNKNOWN
     return f"{show(interval.low)} to {show(interval.high)}"
 
 
-def _format_error(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.3g}"
+def _format_error(value: float | None, delta: Delta) -> str:
+    """A standard error in the unit of the difference, which has a sign that an error has not."""
+    return UNKNOWN if value is None else UNIT_FORMATS[delta.metric.unit].difference(value).removeprefix("+")
 
 
-def _delta_direction(delta: Delta, interval: Interval | None) -> str:
+def delta_direction(delta: Delta, interval: Interval | None) -> str:
     """Better or worse only where the interval leaves no doubt about the sign."""
     return describe_direction(delta.task_mean, delta.metric.better) if excludes(interval, 0.0) else SAME
 
 
 def _ratio_table(inference: Inference) -> Table:
     rows = [
-        (name.replace("_", " "), f"{ratio.point:.3f}", _format_ratio_interval(ratio.interval), _ratio_direction(ratio))
+        (
+            name.replace("_", " "),
+            f"{format_change(ratio.point - 1)} %",
+            format_interval(ratio.interval, _format_relative),
+            _ratio_direction(ratio),
+        )
         for name, ratio in inference.ratios.items()
         if ratio.point is not None
     ]
-    return Table(
-        title="Ratios, candidate over baseline", columns=("", "ratio", "95 % interval", "is"), rows=tuple(rows)
-    )
+    title = "Relative change of the means, candidate against baseline"
+    return Table(title=title, columns=("", "change", "95 % interval", "is"), rows=tuple(rows))
 
 
-def _format_ratio_interval(interval: Interval | None) -> str:
-    return UNKNOWN if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
+def _format_relative(ratio: float | None) -> str:
+    return UNKNOWN if ratio is None else f"{format_change(ratio - 1)} %"
 
 
 def _ratio_direction(ratio: Estimate) -> str:

@@ -10,6 +10,7 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.report.document import Block, Table
 from outweigh.report.formatting import (
+    NO_CHECKS,
     SAME,
     SIMULATED,
     UNIT_FORMATS,
@@ -49,7 +50,7 @@ def _metric_row(name: str, statistic: Literal["mean", "median"]) -> ArmRow:
 
 _ARM_ROWS = (
     ArmRow("pass rate", lambda arm: arm.pass_rate.value, format_percent),
-    _metric_row("objective", "mean"),
+    ArmRow("objective, mean", lambda arm: arm.checked_objective.value, format_score),
     _metric_row("judge_score", "mean"),
     _metric_row("composite", "median"),
     _metric_row("duration_seconds", "median"),
@@ -79,6 +80,8 @@ def arms_table(comparison: Comparison) -> Table:
         if (value(before) is not None or value(after) is not None)
         and not (comparison.simulated and (show is format_dollars or title == PASSES_PER_DOLLAR))
     ]
+    if comparison.without_checks:
+        rows.insert(0, ("objective, mean", NO_CHECKS, NO_CHECKS, ""))
     if comparison.simulated:
         rows.append(("cost", SIMULATED, SIMULATED, ""))
     return Table(

@@ -16,6 +16,8 @@ ROUNDING_ERROR = 1e-9
 MOST_NAME_CHARACTERS = 28
 SMALLEST_SHOWN = 1e-5
 """Nothing that people read is shown below a thousandth of a cent."""
+NO_CHECKS = "no checks"
+"""Stands where a score would, for tasks that assert nothing: by formula they score 1, which nobody earned."""
 SIMULATED = "simulated"
 """Stands where a dollar amount would, for agents that only pretend to work."""
 

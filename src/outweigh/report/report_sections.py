@@ -15,6 +15,7 @@ from outweigh.model.failure import Status, detail_line
 from outweigh.model.run_record import AgentIdentity
 from outweigh.report.document import Block, BulletList, Details, Table, Tone, optional_bullets
 from outweigh.report.formatting import (
+    NO_CHECKS,
     SIMULATED,
     UNKNOWN,
     format_count,
@@ -220,9 +221,10 @@ def _task_table(comparison: Comparison, tasks: Sequence[str]) -> Table:
 def _task_figures(arm: ArmTable) -> dict[str, tuple[str, ...]]:
     known, won = arm.known_per_task("passed").tolist(), arm.sum_per_task("passed").tolist()
     columns = [arm.mean_per_task(name).tolist() for name in ("duration_seconds", "non_cache_tokens", "cost_usd")]
+    vacuous = {run.task_id for run in arm.runs if run.vacuous}
     return {
         task: (
-            f"{won[place]:.0f}/{known[place]}" if known[place] else UNKNOWN,
+            _passes(won[place], known[place], has_checks=task not in vacuous),
             format_seconds(_none_if_nan(columns[0][place])),
             format_count(_none_if_nan(columns[1][place])),
             format_dollars(_none_if_nan(columns[2][place])),
@@ -231,8 +233,20 @@ def _task_figures(arm: ArmTable) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _passes(won: float, known: int, *, has_checks: bool) -> str:
+    if known:
+        return f"{won:.0f}/{known}"
+    return UNKNOWN if has_checks else NO_CHECKS
+
+
 def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else value
+
+
+def _run_result(run: Score) -> str:
+    if run.passed is None:
+        return NO_CHECKS if run.vacuous else UNKNOWN
+    return "passed" if run.passed else "failed"
 
 
 def _run_details(task: str, runs: Sequence[Score], *, simulated: bool) -> Details:
@@ -240,7 +254,7 @@ def _run_details(task: str, runs: Sequence[Score], *, simulated: bool) -> Detail
         (
             f"{run.arm}, {run.repeat}",
             run.status.value,
-            {1.0: "passed", 0.0: "failed"}.get(run.passed, UNKNOWN) if run.passed is not None else UNKNOWN,
+            _run_result(run),
             format_seconds(run.duration_seconds),
             format_count(run.non_cache_tokens),
             SIMULATED if simulated else format_dollars(run.cost_usd),

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from outweigh.model.run_record import RunRecord
 from outweigh.model.scan_result import CheatFinding
-from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN
+from outweigh.report.formatting import NO_CHECKS, SAME, UNIT_FORMATS, UNKNOWN
 from outweigh.report.run_alignment import AlignedStep, StepLikeness, align_steps, first_divergence
 from outweigh.report.run_steps import ShownStep
 from outweigh.score.metrics import METRICS_BY_NAME, Metric
@@ -195,8 +195,10 @@ _RECORDED: Mapping[str, Callable[[RunRecord], float | None]] = {
 
 
 def describe_run_outcome(run: RunRecord) -> str:
-    """Passed, failed, or unknown."""
+    """Passed, failed, unknown, or that the task has no checks to tell."""
     value = passed(run).value
+    if value is None and run.checks is not None and not run.checks:
+        return NO_CHECKS
     return UNKNOWN if value is None else "passed" if value else "failed"
 
 

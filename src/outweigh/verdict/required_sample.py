@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison
 from outweigh.stats.distributions import normal_quantile
 from outweigh.stats.means import suite_error
@@ -33,7 +34,8 @@ def required_sample(
     have = min((len(gate.benefits) for gate in gates), default=0)
     if any(gate.unknown is not None for gate in gates) or have < 2:
         # More tasks do not make a metric known; below the minimum they are the first thing to ask for.
-        return _describe(_Need(tasks=MINIMUM_TASKS - have), comparison) if have < MINIMUM_TASKS else None
+        shared = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
+        return _describe(_Need(tasks=MINIMUM_TASKS - shared), comparison) if shared < MINIMUM_TASKS else None
     if settings.fixed_suite:
         return _describe(_Need(repeats=_repeats_for_this_suite(gates, comparison)), comparison)
     tasks = tasks_at_hand(gates)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from outweigh.model.run_record import AgentKind, RunRecord, amount_paid
+from outweigh.report.formatting import NO_CHECKS
 from outweigh.score.objective import passed
 from outweigh.score.resource_usage import total_tokens
 
@@ -43,6 +44,7 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     file: int
     start: int
     length: int
+    without_checks: bool = False
 
     @property
     def location(self) -> LineLocation:
@@ -51,7 +53,9 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def outcome(self) -> str:
-        """`passed`, `failed` or `unknown`."""
+        """`passed`, `failed`, `no checks` or `unknown`."""
+        if self.passed is None and self.without_checks:
+            return NO_CHECKS
         return "unknown" if self.passed is None else "passed" if self.passed else "failed"
 
 
@@ -79,4 +83,5 @@ def make_run_row(run: RunRecord, location: LineLocation) -> RunRow:
         file=location.file,
         start=location.start,
         length=location.length,
+        without_checks=run.checks is not None and not run.checks,
     )

@@ -162,7 +162,7 @@ def _checks(run: RunRecord, before: Mapping[str, bool | None]) -> Iterator[Child
     if run.checks is None:
         yield element("p", "The checks were not evaluated.")
     elif not run.checks:
-        yield element("p", "The task has none.")
+        yield element("p", "The task has no checks.")
     else:
         words = {True: "passed", False: "failed", None: UNKNOWN}
         rows = (

@@ -85,7 +85,7 @@ def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
         search_field("Search", wanted.search_text),
         select_field("task", wanted.task, sorted(summary.tasks)),
         select_field("arm", wanted.arm, sorted(summary.arms)),
-        select_field("outcome", wanted.outcome, ("passed", "failed", "unknown")),
+        select_field("outcome", wanted.outcome, ("passed", "failed", "no checks", "unknown")),
         select_field("status", wanted.status, sorted(summary.statuses)),
         _hidden("sort", wanted.sort),
         _hidden("falling", "1" if wanted.descending else ""),
