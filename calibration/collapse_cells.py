@@ -1,32 +1,32 @@
-"""Single tasks that collapse: how often the alarm rings, and how often it rings for nothing."""
+"""Single tasks that collapse: how often the alarm is raised, and how often it is false."""
 
 import numpy as np
 
 from calibration.cells import Cell, Readings, Section, at_least, at_most, share_of
-from calibration.rates import collapse_rings, decide_together
+from calibration.rates import collapse_alarm, decide_together
 from calibration.worlds import NULLS, World, draw, world
 from outweigh.verdict.decision import Decision
 
-HEARD = "collapse heard"
+DETECTED = "collapse detected"
 FALSE_ALARM = "false alarm"
 
 
 def collapse_readings(world: World, tasks: int, repeats: int, what: str, draws: int, seed: int) -> Readings:
-    """How often the alarm about single tasks rings, and how often the candidate is called regressed."""
+    """How often the alarm about single tasks is raised, and how often the candidate is called regressed."""
     dice = np.random.default_rng(seed)
     experiments = [draw(world, tasks, repeats, dice) for _ in range(draws)]
-    heard = sum(map(collapse_rings, experiments))
+    detected = sum(map(collapse_alarm, experiments))
     regressed = decide_together(experiments, with_cost=True).count(Decision.REGRESSED)
-    return {what: share_of(heard, draws), Decision.REGRESSED.value: share_of(regressed, draws)}
+    return {what: share_of(detected, draws), Decision.REGRESSED.value: share_of(regressed, draws)}
 
 
 def _collapse(number: int, tasks: int) -> Cell:
     return Cell(
         name=f"{number} of {tasks} tasks fall from 5/5 to 0/5",
         measure=collapse_readings,
-        arguments=(world(f"{number} collapsed", effect_deviation=0.0, collapsed=number), tasks, 5, HEARD),
+        arguments=(world(f"{number} collapsed", effect_deviation=0.0, collapsed=number), tasks, 5, DETECTED),
         draws=500,
-        promises=(at_least(HEARD, 0.99),) if number > 1 else (),
+        promises=(at_least(DETECTED, 0.99),) if number > 1 else (),
     )
 
 
@@ -50,7 +50,7 @@ COLLAPSE_SECTIONS = (
     ),
     Section(
         title="Alarms about tasks where none collapsed",
-        words="The same alarm where every task is as it was. With fewer than five repeats it cannot ring.",
+        words="The same alarm where every task is as it was. With fewer than five repeats it cannot be raised.",
         cells=tuple(
             _nothing(each, tasks, repeats) for each in NULLS[1:2] for tasks in (20, 50, 100) for repeats in (5, 10)
         ),

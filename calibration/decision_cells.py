@@ -114,7 +114,7 @@ def _cell(
 BILL = Section(
     title="The bill",
     words="A candidate that is a fifth cheaper on nearly all runs and runs away on the rest: the typical run is 12.5 % "
-    "cheaper and the total 26 % dearer. Four gates.",
+    "cheaper and the total 26 % higher. Four gates.",
     cells=tuple(_cell(world, (100, 5), 2_000, [at_most("improved", 0.01)]) for world in RUNAWAYS),
 )
 GAINS = Section(
@@ -136,7 +136,7 @@ GAINS = Section(
 ALARMS = Section(
     title="Losses and trade-offs",
     words="Four gates. A loss of quality must be called regressed although tokens are unknown, and a gain of quality "
-    "that is dearer beyond the margin must be called a trade-off. A loss stays a loss, however cheap it is.",
+    "that costs more beyond the margin must be called a trade-off. A loss stays a loss, however cheap it is.",
     cells=(
         _cell(COLLAPSE_OF_QUALITY, (80, 5), 500, [at_least("regressed", 0.99)], unknown=("non_cache_tokens",)),
         _cell(DEARER_GAIN, (100, 5), 500, [at_least("trade_off", 0.95)]),

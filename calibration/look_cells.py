@@ -17,7 +17,7 @@ from calibration.cells import (
     mean_of,
     share_of,
 )
-from calibration.rates import collapse_rings
+from calibration.rates import collapse_alarm
 from calibration.worlds import (
     FAMILIES,
     NULLS,
@@ -83,7 +83,7 @@ def _tests(experiment: Draw) -> CandidateTests:
 def _decide(tests: Sequence[CandidateTests], seen: dict[int, Draw], levels: ErrorRates) -> dict[int, Decision]:
     findings = apply_rule(tests, levels)
     return {
-        place: Decision.REGRESSED if collapse_rings(experiment, levels.task_alarm) else findings[place].decision
+        place: Decision.REGRESSED if collapse_alarm(experiment, levels.task_alarm) else findings[place].decision
         for place, experiment in seen.items()
     }
 

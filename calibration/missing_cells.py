@@ -67,7 +67,7 @@ def _cell(name: str, spoil: Spoil, tasks: int) -> Cell:
 MISSING_SECTIONS = (
     Section(
         title="Missing values",
-        words="Identical arms as records, of which the candidate does not know the cost of its dearest runs, or lost "
+        words="Identical arms as records, of which the candidate lacks the cost of its most expensive runs, or lost "
         "runs. A decision that the missing values could turn must not be made.",
         cells=(
             _cell("dearest 5 % of costs unknown", without_dearest_costs, 200),

@@ -102,7 +102,7 @@ def _simulated_gate(samples: Sequence[GateSample], experiments: Sequence[Draw]) 
 
 def decide(experiment: Draw, *, with_cost: bool = False, unknown: Collection[str] = ()) -> Decision:
     """The evidence policy's decision, collapsed tasks included."""
-    if collapse_rings(experiment):
+    if collapse_alarm(experiment):
         return Decision.REGRESSED
     (finding,) = apply_rule([examine_candidate(experiment.gates(with_cost=with_cost, unknown=unknown))])
     return finding.decision
@@ -110,7 +110,7 @@ def decide(experiment: Draw, *, with_cost: bool = False, unknown: Collection[str
 
 def decide_without_totals(experiment: Draw) -> Decision:
     """What the rule would say with cost as a gate if resources were judged by the typical run alone."""
-    if collapse_rings(experiment):
+    if collapse_alarm(experiment):
         return Decision.REGRESSED
     gates = [replace(gate, total=None) for gate in experiment.gates(with_cost=True)]
     (finding,) = apply_rule([examine_candidate(gates)])
@@ -123,13 +123,13 @@ def decide_v1(experiment: Draw, promised: ErrorRates = ERROR_RATES_V1, *, with_c
     return Decision.REGRESSED if _drop_survives_correction(experiment) else finding.decision
 
 
-def collapse_rings(experiment: Draw, level: float = ERROR_RATES.task_alarm) -> bool:
+def collapse_alarm(experiment: Draw, level: float = ERROR_RATES.task_alarm) -> bool:
     """Whether more tasks collapsed than chance explains, which no gate has to agree with."""
     # Most experiments have no such drop, and counting takes longer than deciding.
     if not any(p_value <= DROP_LEVEL for p_value in _drop_p_values(experiment)):
         return False
     before, after = ({str(task): runs for task, runs in enumerate(arm.T.tolist())} for arm in experiment.passes)
-    return count_collapses(before, after).rings(level)
+    return count_collapses(before, after).is_alarm(level)
 
 
 def _drop_survives_correction(experiment: Draw) -> bool:

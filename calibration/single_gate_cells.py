@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from calibration.cells import FALSE_DECISIONS, Cell, Promise, Readings, Section, share_of
-from calibration.rates import collapse_rings
+from calibration.rates import collapse_alarm
 from calibration.worlds import FAMILIES, NULLS, Draw, World, draw_company, world
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_rule import CandidateTests, apply_rule, examine_candidate
@@ -38,7 +38,7 @@ def single_gate_readings(
         ]
         tests = [examine_candidate(each.gates()[:1]) for each in company]
         decisions = [
-            Decision.REGRESSED if collapse_rings(each) else finding.decision
+            Decision.REGRESSED if collapse_alarm(each) else finding.decision
             for each, finding in zip(company, apply_rule(tests), strict=True)
         ]
         improved += Decision.IMPROVED in decisions

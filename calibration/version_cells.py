@@ -3,7 +3,7 @@
 import numpy as np
 
 from calibration.cells import Cell, Promise, Readings, Section, at_most, share_of
-from calibration.rates import collapse_rings
+from calibration.rates import collapse_alarm
 from calibration.worlds import NULLS, WIN, World, draw_company
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_rule import CandidateTests, apply_rule, examine_candidate
@@ -25,7 +25,7 @@ def version_readings(world: World, tasks: int, repeats: int, draws: int, seed: i
     for _ in range(draws):
         versions = draw_company(world, tasks, repeats, VERSIONS, dice)
         tests = [examine_candidate(each.gates()) for each in versions]
-        rings = [collapse_rings(each) for each in versions]
+        rings = [collapse_alarm(each) for each in versions]
 
         def wins(place: int, counted: int, tests: list[CandidateTests] = tests, rings: list[bool] = rings) -> bool:
             (finding, *_) = apply_rule([tests[place], *(NOT_TESTED,) * (counted - 1)])

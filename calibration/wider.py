@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.rates import collapse_rings
+from calibration.rates import collapse_alarm
 from calibration.worlds import BREAKS_BESIDE_GAINS, FAMILIES, NULLS, World, draw_company
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
@@ -71,6 +71,6 @@ def _decisions(question: Question, tasks: int, repeats: int, dice: np.random.Gen
     company = draw_company(question.world, tasks, repeats, question.candidates, dice)
     findings = apply_rule([examine_candidate(each.gates(with_cost=question.with_cost)) for each in company])
     return [
-        Decision.REGRESSED if collapse_rings(each) else finding.decision
+        Decision.REGRESSED if collapse_alarm(each) else finding.decision
         for each, finding in zip(company, findings, strict=True)
     ]

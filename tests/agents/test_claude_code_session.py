@@ -152,6 +152,6 @@ def test_a_torn_or_foreign_line_is_told() -> None:
     report = read_claude_session(b"not json\n" + lines(finished()) + b'{"type": "assis')
 
     assert report.warnings == (
-        "1 line of the agent's output is no JSON object",
+        "1 line of the agent's output could not be read as a JSON object",
         "the agent's output breaks off in the middle of a line",
     )

@@ -229,7 +229,7 @@ class TestTheShapeOfTheOutput:
         report = read_claude_code(b"npm warn deprecated\n" + lines(result()) + b"bye\n")
 
         assert report.finished
-        assert report.warnings == ("2 lines of the agent's output are no JSON object",)
+        assert report.warnings == ("2 lines of the agent's output could not be read as a JSON object",)
 
     @pytest.mark.parametrize("output", [b"", b"\n", b'{"type":"resu', lines(init())])
     def test_is_a_failure_without_a_result(self, output: bytes) -> None:

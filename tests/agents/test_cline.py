@@ -17,7 +17,7 @@ def test_totals_are_cumulative_and_the_cache_is_taken_out_of_input() -> None:
     assert report.final_text == "Done: wrote hello.txt"
     assert report.finished
     assert report.failure is None
-    assert report.warnings == ("3 lines of the agent's output are no JSON object",)
+    assert report.warnings == ("3 lines of the agent's output could not be read as a JSON object",)
 
 
 def test_a_run_that_breaks_off_tells_its_totals_so_far() -> None:

@@ -38,7 +38,7 @@ def test_where_the_cache_is_not_told_the_input_is_unknown(name: str) -> None:
     report = goose(name)
     assert report.usage == Usage(input_tokens=None, output_tokens=80, cache_read_tokens=None, cache_write_tokens=None)
     assert report.warnings == (
-        "3 lines of the agent's output are no JSON object",
+        "3 lines of the agent's output could not be read as a JSON object",
         UNCOUNTED_TITLE_REQUEST,
         "goose counts cached tokens as input and does not say how many there were: 2,100 tokens were sent",
     )

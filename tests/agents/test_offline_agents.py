@@ -367,7 +367,7 @@ def test_a_rate_limited_program_can_ask_for_a_pause(room: Sandbox) -> None:
     done = run_shell(room, f"""echo '{said}' > "$OUTWEIGH_USAGE" """)
 
     assert (done.status, done.retry_after_seconds) == (Status.AGENT_ERROR, 20.0)
-    assert done.status_detail == "the program itself reports an infrastructure error, which nobody else saw: 429"
+    assert done.status_detail == "the program itself reports an infrastructure error, which nothing else confirms: 429"
 
 
 def test_a_program_cannot_ask_for_a_pause_without_end(room: Sandbox) -> None:

@@ -14,14 +14,14 @@ FILE = DraftFile(content=b"x\n")
 def test_a_file_where_a_folder_must_be_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "tasks").touch()
 
-    with pytest.raises(UsageError, match=r"'[^']*tasks' is there already"):
+    with pytest.raises(UsageError, match=r"'[^']*tasks' is already there"):
         refuse_to_overwrite([tmp_path / "suite.toml", tmp_path / "tasks" / "one" / "task.toml"], tmp_path)
 
 
 def test_a_link_that_leads_nowhere_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "tasks").symlink_to(tmp_path / "nowhere")
 
-    with pytest.raises(UsageError, match=r"'[^']*tasks' is there already"):
+    with pytest.raises(UsageError, match=r"'[^']*tasks' is already there"):
         refuse_to_overwrite([tmp_path / "tasks" / "one" / "task.toml"], tmp_path)
 
 

@@ -128,7 +128,7 @@ def test_an_unknown_verb_is_answered_with_the_nearest(outweigh: Any) -> None:
 def test_gates_takes_no_margins(outweigh: Any, records: Path) -> None:
     answer = outweigh("verdict", str(records), *ARMS, "--policy", "gates", "--margin", "x=1")
 
-    assert "Drop --margin" in refusal(answer, 2)
+    assert "Remove --margin" in refusal(answer, 2)
 
 
 def test_an_unknown_tier_and_a_doubled_one_are_refused(outweigh: Any, records: Path) -> None:
@@ -202,7 +202,7 @@ def test_broken_lines_cannot_be_laundered_by_an_export(outweigh: Any, records: P
 
     answer = outweigh("store", "export", str(records), "--skip-invalid", "-o", str(tmp_path / "clean.jsonl"))
 
-    assert "would pass as complete" in refusal(answer, 2)
+    assert "would look complete" in refusal(answer, 2)
 
 
 def test_skipped_lines_are_named_with_their_place_and_reason(outweigh: Any, records: Path) -> None:

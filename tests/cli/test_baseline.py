@@ -399,7 +399,7 @@ class TestChecks:
     ) -> None:
         assert self._check(project, pinned, tmp_path / "check") == 0
         assert self._check(project, pinned, tmp_path / "check") == 2
-        assert "is there already" in capsys.readouterr().err
+        assert "exists already" in capsys.readouterr().err
 
     def _check(self, project: Project, pin: Path, store: Path, *more: str) -> int:
         words: Sequence[str] = [str(pin), "-c", str(project.suite), "--base", "main", "-o", str(store), "-y", *more]

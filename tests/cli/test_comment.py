@@ -203,7 +203,7 @@ def test_a_redirect_does_not_take_the_token_along(job: Job, forge: LoopbackForge
     [
         ({"GITHUB_TOKEN": ""}, "GITHUB_TOKEN is not set"),
         ({"GITHUB_REPOSITORY": ""}, "GITHUB_REPOSITORY is not set"),
-        ({"GITHUB_EVENT_PATH": "/nowhere"}, "about no pull request; name one by --number"),
+        ({"GITHUB_EVENT_PATH": "/nowhere"}, "about no pull request; name one with --number"),
         ({"GITHUB_API_URL": "http://127.0.0.1:1"}, "does not answer"),
         ({"GITHUB_API_URL": "http://forge.example"}, "by https alone"),
     ],

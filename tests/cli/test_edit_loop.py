@@ -267,7 +267,7 @@ class TestOtherExperiments:
         assert refused.code == 2
         assert "holds another experiment" in refused.err
         assert words in refused.err
-        assert f"Name another folder by -o, where --reuse {loop.store} takes over" in refused.err
+        assert f"Name another folder with -o, where --reuse {loop.store} takes over" in refused.err
         assert ((loop.store / "experiment.json").read_bytes(), records(loop.store)) == kept
 
     def test_the_way_on_reuses_the_baseline_of_unchanged_tasks(self, loop: Loop, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_records_are_not_written_among_those_they_are_made_of(outweigh: Any, sto
     answer = outweigh("store", "export", str(store), "-o", str(store / "all.jsonl"))
 
     assert answer.code == 2
-    assert "would stand among the records it is made of" in answer.err
+    assert "would be among the records that it is made from" in answer.err
     assert not (store / "all.jsonl").exists()
     assert outweigh("store", "export", str(store), "-o", str(store / "all.csv")).code == 0
 
@@ -169,5 +169,5 @@ def test_records_without_a_store_have_no_trajectories(outweigh: Any, tmp_path: P
     none = outweigh("store", "export", str(tmp_path), "--trajectories", "-o", str(tmp_path / "out"))
 
     assert (alone.code, none.code) == (2, 3)
-    assert "is no store" in alone.err
+    assert "is not a store" in alone.err
     assert "none of 1 runs has a trajectory" in none.err

@@ -176,7 +176,7 @@ def test_instructions_come_from_the_suite_that_was_run_and_from_no_other(outweig
         (("{runs}", "--inspect", "-o", "{runs}/logs"), "cannot be made"),
         (("{runs}", "-c", "suite", "-o", "runs.csv"), "-c goes with --inspect"),
         (("{runs}", "--inspect", "--trajectories", "-o", "logs"), "not allowed with argument"),
-        (("{runs}", "--inspect", "--skip-invalid", "-o", "logs"), "would pass as complete"),
+        (("{runs}", "--inspect", "--skip-invalid", "-o", "logs"), "would look complete"),
         (("{runs}", "--inspect", "-c", "nowhere", "-o", "logs"), "nowhere"),
     ],
 )

@@ -169,7 +169,7 @@ def test_an_option_that_would_be_ignored_is_refused(outweigh: Any, job: Path, tm
     answer = outweigh("import", str(job), "--map", "arm=x", "-o", str(tmp_path / "runs"))
 
     assert answer.code == 2
-    assert "--map means nothing to harbor" in answer.err
+    assert "--map is not used by harbor" in answer.err
 
 
 def test_a_file_is_no_place_for_an_import(outweigh: Any, job: Path, tmp_path: Path) -> None:

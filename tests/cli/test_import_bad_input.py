@@ -204,7 +204,7 @@ def test_milliseconds_that_are_called_seconds_are_asked_about(imported: Any, tmp
     _, said = imported(table)
 
     assert said == (
-        "outweigh: duration_seconds is a thousand times what lies between start and end; map it as duration_ms.\n"
+        "outweigh: duration_seconds is a thousand times the time from start to end; map it as duration_ms.\n"
     )
 
 
@@ -353,9 +353,7 @@ def two_contents(tmp_path: Path) -> dict[str, Path]:
 def test_one_id_with_two_contents_is_refused(refused: Any, tmp_path: Path, format_name: str) -> None:
     sentence = refused(format_name, two_contents(tmp_path)[format_name])
 
-    assert (
-        "stands for two different results, in it or in what was imported before. Nothing of it was imported" in sentence
-    )
+    assert "stands for two different results, in it or in what was imported before. Nothing was imported" in sentence
 
 
 # Several versions at once.
@@ -416,7 +414,7 @@ def test_trials_of_several_versions_of_harbor_in_one_job_are_read(imported: Any,
         ("terminal-bench", "job holds no results.json of terminal-bench."),
         ("skill-creator", "job has neither runs with and without a skill nor a summary of them."),
         *(
-            (name, "job holds no result; is it the right one, and had anything finished?")
+            (name, "job holds no result; is it the right one, and is anything finished?")
             for name in ("atif", "claude-code", "codex", "inspect", "mini-swe-agent", "swe-bench", "tau")
         ),
     ],
@@ -441,7 +439,7 @@ def test_results_without_a_run_are_refused(
     refused: Any, tmp_path: Path, format_name: str, name: str, content: object
 ) -> None:
     assert refused(format_name, write(tmp_path / name, content)) == (
-        f"{name} holds no result; is it the right one, and had anything finished?"
+        f"{name} holds no result; is it the right one, and is anything finished?"
     )
 
 
@@ -484,7 +482,7 @@ def test_a_row_that_is_still_written_is_refused(refused: Any, tmp_path: Path) ->
     rows = b'{"task_id":"a","arm":"b","success":true}\n{"task_id":"a","ar'
 
     assert refused("table", write(tmp_path / "t.jsonl", rows)).startswith(
-        "t.jsonl: 1 row cannot be read: t.jsonl:2: the file ends in the middle of a line. Nothing of it was imported"
+        "t.jsonl: 1 row cannot be read: t.jsonl:2: the file ends in the middle of a line. Nothing was imported"
     )
 
 

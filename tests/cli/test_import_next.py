@@ -86,7 +86,7 @@ def test_of_several_sources_the_one_that_is_refused_is_named(outweigh: Any, tmp_
     assert answer.code == 3
     assert "6 runs of 1 arm" in answer.out
     assert f"{tmp_path}/two.csv: 1 row cannot be read" in answer.err
-    assert "Nothing of it was imported" in answer.err
+    assert "Nothing was imported" in answer.err
 
 
 def test_a_folder_is_read_as_one_format_and_what_else_lies_in_it_is_named(outweigh: Any, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_file_that_is_there_is_named_and_nothing_is_written(outweigh: Any, tmp
     answer = outweigh("init", str(tmp_path))
 
     assert (answer.code, answer.out) == (2, "")
-    assert f"'{tmp_path / 'script.toml'}' is there already" in answer.err
+    assert f"'{tmp_path / 'script.toml'}' is already there" in answer.err
     assert found_in(tmp_path) == {"script.toml": b"mine"}
 
 
@@ -58,7 +58,7 @@ def test_a_second_init_changes_nothing(outweigh: Any, tmp_path: Path) -> None:
     answer = outweigh("init", str(tmp_path))
 
     assert answer.code == 2
-    assert "are there already" in answer.err
+    assert "are already there" in answer.err
     assert f"and {len(starter_files()) - 3} more" in answer.err
     assert found_in(tmp_path) == starter_files()
 

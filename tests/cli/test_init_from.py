@@ -65,7 +65,7 @@ def test_a_folder_of_no_known_format_is_refused_with_the_list(outweigh: Any, tmp
     answer = outweigh("init", str(tmp_path / "suite"), "--from", str(tmp_path))
 
     assert answer.code == 2
-    assert "is no suite of a format that is known here" in answer.err
+    assert "is not a suite of a format that is known here" in answer.err
     assert "skill-creator: a skill's folder with evals/evals.json, or that file" in answer.err
     assert not (tmp_path / "suite").exists()
 
@@ -77,7 +77,7 @@ def test_a_folder_that_has_suites_in_it_is_refused_with_their_names(outweigh: An
     answer = outweigh("init", str(tmp_path / "suite"), "--from", str(tmp_path / "project"))
 
     assert answer.code == 2
-    assert f"is no suite itself, but there is one in it: name {str(one)!r}, {str(other)!r}." in answer.err
+    assert f"is not a suite itself, but there is one in it: name {str(one)!r}, {str(other)!r}." in answer.err
 
 
 def test_nothing_is_overwritten_and_nothing_half_written(outweigh: Any, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(outweigh: Any, tmp_path
     answer = outweigh("init", str(tmp_path / "suite"), "--from-skill", str(a_skill(tmp_path / "skill")))
 
     assert answer.code == 2
-    assert "is there already, and nothing is overwritten" in answer.err
+    assert "is already there, and nothing is overwritten" in answer.err
     assert found_in(tmp_path / "suite") == ["tasks/eval-1/task.toml"]
 
 
@@ -109,7 +109,7 @@ def test_a_suite_never_becomes_a_part_of_the_skill(outweigh: Any, tmp_path: Path
         (["--from", "nowhere"], "there is no nowhere"),
         (["--from-skill", "nowhere"], "nowhere; name a skill's folder"),
         (["--from-skill", "SKILL", "-a", "claud-code"], "Did you mean 'claude-code'?"),
-        (["--from-skill", "SKILL", "-a", "aider"], "aider knows no skills"),
+        (["--from-skill", "SKILL", "-a", "aider"], "aider does not support skills"),
         (["-a", "codex"], "name it with --from or --from-skill"),
         (["--from", "SKILL", "--from-skill", "SKILL"], "not allowed with argument"),
     ],

@@ -343,8 +343,8 @@ def test_invalid_answers_are_asked_for_again_on_demand(store: Path, outweigh: Ou
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("no-such-store",), "is no store"),
-        (("STORE",), "knows no rubric"),
+        (("no-such-store",), "is not a store"),
+        (("STORE",), "has no rubric"),
         (("STORE", "-c", "SUITE"), "names no judge"),
         (("STORE", "-c", "SUITE", "--judge", "nobody"), "names no judge"),
         (("STORE", "--jobs", "0"), "is not a whole number"),

@@ -157,7 +157,7 @@ def test_preferences_beside_the_runs_disturb_no_other_verb(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--pairwise"], "name them by --baseline and --candidate"),
+        (["--pairwise"], "name them with --baseline and --candidate"),
         (["--pairwise", "--baseline", "old", "--candidate", "old"], "both 'old'"),
         (["--pairwise", "--baseline", "old", "--candidate", "newer"], "no arm 'newer'"),
         (["--baseline", "old"], "belong to --pairwise"),

@@ -209,7 +209,7 @@ def test_judges_that_nobody_asked_plan_nothing(outweigh: Any, collected: Callabl
     answer = outweigh("plan", collected(PILOT), *ARMS, "--metric", "judge_score")
 
     assert answer.code == 3
-    assert "tasks that know judge_score in both arms: 0" in answer.err
+    assert "tasks with a known judge_score in both arms: 0" in answer.err
 
 
 def test_a_resource_that_nobody_uses_is_in_nobodys_way(outweigh: Any, collected: Callable[[Rows], str]) -> None:
@@ -227,7 +227,7 @@ def test_a_tiny_pilot_gives_a_plan_with_a_warning(outweigh: Any, collected: Call
     answer = outweigh("plan", collected(pilot), *ARMS, *SMALL, "--format", "json")
 
     assert answer.code == 0
-    assert any("tasks show their variance roughly" in warning for warning in answer.json()["warnings"])
+    assert any("is a rough estimate" in warning for warning in answer.json()["warnings"])
 
 
 def test_unknown_costs_leave_the_chances_and_can_be_stated(outweigh: Any, collected: Callable[[Rows], str]) -> None:
@@ -271,7 +271,7 @@ def test_every_format_is_offered(outweigh: Any) -> None:
         ((RECORDED, *STATED), "leave out RUNS, or --components"),
         ((*STATED, *ARMS), "leave out --baseline, --candidate"),
         ((*STATED, "--skip-invalid"), "leave out --skip-invalid"),
-        ((*STATED, "--effect", "5"), "5 is no change of pass_rate from -0.99 to 0.99"),
+        ((*STATED, "--effect", "5"), "5 is not a change of pass_rate from -0.99 to 0.99"),
         ((*STATED, "--effect", "nan"), "'nan' is not an effect on one of pass_rate"),
         ((*STATED, "--effect", "speed=0.1"), "'speed=0.1' is not an effect on one of pass_rate"),
         ((*STATED, "--effect", "cost=-0.1,cost=-0.2"), "'cost=-0.2' is not an effect on one of"),
@@ -313,7 +313,7 @@ def test_a_question_that_makes_no_sense_is_refused(outweigh: Any, arguments: tup
         (rows("T0-plain", "+-", "++") + rows("T1-skill", "+", "-"), (), "one arm ran every task once"),
         (rows("T0-plain", "+", "+") + rows("T1-skill", "+", "-"), ("--repeats", "3"), "Add 1 to --repeats"),
         (PILOT, ("--metric", "duration"), "duration_seconds differs by the same amount"),
-        (PILOT, ("--metric", "cost"), "tasks that know cost_usd in both arms: 0"),
+        (PILOT, ("--metric", "cost"), "tasks with a known cost_usd in both arms: 0"),
     ],
 )
 def test_records_that_cannot_carry_a_plan_are_refused(
@@ -332,7 +332,7 @@ def test_a_suite_that_has_not_run_is_planned_by_the_variation_of_public_agents_a
     assert {tasks for tasks, _ in sizes} == {12, 20, 40}
     assert sizes[40, 3]["high"] - sizes[40, 3]["low"] > 0.2
     assert any("that of public records of agents" in warning for warning in plan["warnings"])
-    assert any("a pilot would tell" in warning for warning in plan["warnings"])
+    assert any("a pilot gives better figures" in warning for warning in plan["warnings"])
 
 
 def test_stated_variances_of_a_suite_are_not_doubted(outweigh: Any) -> None:
@@ -358,7 +358,7 @@ def test_a_pilot_of_such_a_suite_is_planned_by_what_they_say(outweigh: Any, tmp_
 
     answer = outweigh("plan", store, *SMALL)
 
-    assert "tasks that know judge_score in both arms: 0" in refusal(answer, 3), "no judge could be asked"
+    assert "tasks with a known judge_score in both arms: 0" in refusal(answer, 3), "no judge could be asked"
 
 
 def a_judged_suite(folder: Path) -> str:

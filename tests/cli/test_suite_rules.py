@@ -98,7 +98,7 @@ class TestThePolicy:
         chosen = outweigh("verdict", gated, other, *arms, "--policy", "gates")
 
         assert answer.code == 2
-        assert "different policies; choose one by --policy" in answer.err
+        assert "different policies; choose one with --policy" in answer.err
         assert "policy gates (command line)" in chosen.out
 
 
@@ -124,7 +124,7 @@ class TestTheProfile:
         answer = outweigh("compare", one, two, "--baseline", "plain", "--candidate", "third")
 
         assert answer.code == 2
-        assert "even and objective_first; choose one by --profile" in answer.err
+        assert "even and objective_first; choose one with --profile" in answer.err
 
 
 class TestLooking:

@@ -88,7 +88,7 @@ def test_nothing_to_compare_is_said_and_costs_nothing(
 
     assert main(["run", *project.sides("other")]) == 0
 
-    assert "nothing to compare: main and other configure shell alike" in capsys.readouterr().out
+    assert "nothing to compare: main and other configure shell in the same way" in capsys.readouterr().out
     assert not project.store.exists()
 
 
@@ -133,7 +133,7 @@ def test_a_suite_that_only_the_head_has_judges_nothing(project: Project, capsys:
 
     assert main(["run", *project.sides("main", base="empty")]) == 2
 
-    assert "cannot be judged by a suite that it brings itself" in " ".join(capsys.readouterr().err.split())
+    assert "cannot be judged by a suite that it adds itself" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_head_that_removes_the_suite_is_judged_by_it_all_the_same(
@@ -225,7 +225,7 @@ def test_arms_of_a_suite_may_come_from_git_too(tmp_path: Path) -> None:
     ("words", "complaint"),
     [
         (["--head", "main"], "--head needs a --base"),
-        (["--base=--exec=x", "--head=main"], "no name of a branch"),
+        (["--base=--exec=x", "--head=main"], "not the name of a branch"),
         (["--base=main", "--head=gone"], "there is no commit 'gone'"),
         (["--base=main", "--head=$(touch x)"], "there is no commit"),
     ],

@@ -43,9 +43,9 @@ def test_an_agent_without_skills_may_still_read_instructions(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("agent", "given", "complaint"),
     [
-        ("aider", {"instructions": None}, "arms.full.skills: aider knows no skills"),
-        ("mini-swe-agent", {"instructions": None}, "arms.full.skills: mini-swe-agent knows no skills"),
-        ("mini-swe-agent", {"skills": False}, "mini-swe-agent reads no instruction file; say it by extra_prompt"),
+        ("aider", {"instructions": None}, "arms.full.skills: aider does not support skills"),
+        ("mini-swe-agent", {"instructions": None}, "arms.full.skills: mini-swe-agent does not support skills"),
+        ("mini-swe-agent", {"skills": False}, "mini-swe-agent reads no instruction file; use extra_prompt"),
     ],
 )
 def test_what_an_agent_would_never_look_at_is_refused(

@@ -268,7 +268,7 @@ def test_a_result_that_matches_no_trial_is_reported_and_left_out(tmp_path: Path)
 
     assert engine.run(Jobs(completed, [stranger])) is EndReason.DONE
 
-    assert "stands for no trial that is missing a result" in engine.words()
+    assert "belongs to no trial without a result" in engine.words()
     assert len(engine.kept()) == len(PLAN)
 
 

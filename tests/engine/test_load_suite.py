@@ -466,7 +466,7 @@ def test_two_parts_of_an_arm_must_not_want_one_place(suites: Suites) -> None:
     suites.write("over/CLAUDE.md", "Be brief.")
     arms(suites, '[arms.b]\nagent = "noop"\nfiles = "over"\ninstructions = "Be long."')
 
-    assert "two different files at 'CLAUDE.md'" in suites.complaint()
+    assert "two different files for 'CLAUDE.md'" in suites.complaint()
 
 
 @pytest.mark.parametrize(
@@ -538,9 +538,9 @@ def test_the_cases_of_a_call_are_read_from_a_file_of_the_tests(suites: Suites) -
     ("content", "said"),
     [
         (None, "cannot be read"),
-        ("{}", "is no list of cases"),
-        ('[{"expected": 1, "argument": 2}]', "is no list of cases"),
-        ("[" * 5000, "is no list of cases"),
+        ("{}", "is not a list of cases"),
+        ('[{"expected": 1, "argument": 2}]', "is not a list of cases"),
+        ("[" * 5000, "is not a list of cases"),
         ("[]", "there are no cases"),
     ],
 )

@@ -225,7 +225,7 @@ class TestStatus:
 
         assert found.status is Status.AGENT_ERROR
         assert found.status_detail == (
-            "the agent reports a failure of the infrastructure that nobody else saw: HTTP 529"
+            "the agent reports a failure of the infrastructure that nothing else confirms: HTTP 529"
         )
 
     def test_an_agent_that_never_began_is_believed(self) -> None:

@@ -216,7 +216,7 @@ def test_the_next_address_is_tried_when_one_does_not_answer(background: EventLoo
         (b"GET http://user@hub.test/ HTTP/1.1\r\n\r\n", 400, b"no host"),
         (b"CONNECT hub.test:https HTTP/1.1\r\n\r\n", 400, b"no host"),
         (b"GET http://127.0.0.1:9/ HTTP/1.1\r\nX: y\nHost: other\r\n\r\n", 400, b"header"),
-        (b"\x16\x03\x01\x02\x00\r\n\r\n", 400, b"no HTTP/1 request"),
+        (b"\x16\x03\x01\x02\x00\r\n\r\n", 400, b"not an HTTP/1 request"),
         (b"GET http://hub.test/" + b"x" * 40_000 + b" HTTP/1.1\r\n\r\n", 431, b"too long"),
         (b"CONNECT " + b"a" * 80 + b".example:443 HTTP/1.1\r\n\r\n", 502, b"cannot be reached"),
         (b"CONNECT 127.0.0.1:9 HTTP/1.1\r\n\r\n", 502, b"cannot be reached"),

@@ -113,7 +113,7 @@ def test_a_packed_request_is_refused_before_it_is_unpacked() -> None:
         answer = ask("POST", f"{way.url}/v1/messages", packed, headers)
 
     assert answer.status == 400
-    assert "send it as it is" in answer.json["error"]["message"]
+    assert "send it uncompressed" in answer.json["error"]["message"]
     assert list(server.ledger) == []
 
 

@@ -152,7 +152,7 @@ def test_an_agent_that_is_not_known_here_is_said(tmp_path: Path) -> None:
         ({"agent": "emacs"}, r"\$\.agent"),
         ({"fixtureDir": "../.."}, "leads out of"),
         ({"fixtureDir": "/etc"}, "leads out of"),
-        ({"fixtureDir": "nowhere"}, "'nowhere' is no folder"),
+        ({"fixtureDir": "nowhere"}, "'nowhere' is not a folder"),
         ({"checks": [{"kind": "fileExists", "path": "../x"}]}, "check 1: '../x' leads out of the workspace"),
         ({"checks": [{"kind": "fileExists", "path": "/etc/passwd"}]}, "leads out of the workspace"),
         ({"checks": [{"kind": "vibes"}]}, "vibes"),

@@ -102,7 +102,7 @@ def test_a_single_block_between_backticks_is_taken_for_its_content() -> None:
         (answer(clean=10**400), "too large"),
         (answer().replace("0.9", "9" * 5_000), "too large"),
         (answer(**{"tests/unit": 3.01}), "a number from 0 to 3"),
-        (answer(charm=1), "'charm' is no id of the rubric"),
+        (answer(charm=1), "'charm' is not an id of the rubric"),
         (answer().replace('"works"', '"clean"'), "'clean' is answered twice"),
         (answer().replace('"seen"', '""', 1), "'works' has no evidence"),
         (answer().replace('"seen"', "7", 1), "must be a text"),

@@ -39,13 +39,13 @@ def test_a_torn_last_line_is_told_and_can_still_be_completed() -> None:
 def test_a_line_that_is_no_object_is_counted_and_skipped(noise: bytes) -> None:
     lines = JsonLineDecoder()
     assert lines.feed(noise + b'\n\n{"a": 1}\n') == [{"a": 1}]
-    assert lines.warnings() == ("1 line of the agent's output is no JSON object",)
+    assert lines.warnings() == ("1 line of the agent's output could not be read as a JSON object",)
 
 
 def test_several_unreadable_lines_are_told_in_one_sentence() -> None:
     lines = JsonLineDecoder()
     lines.feed(b"x\ny\n")
-    assert lines.warnings() == ("2 lines of the agent's output are no JSON object",)
+    assert lines.warnings() == ("2 lines of the agent's output could not be read as a JSON object",)
 
 
 def test_an_array_of_objects_on_one_line_gives_them_one_by_one() -> None:
@@ -57,7 +57,7 @@ def test_an_object_spread_over_lines_is_one_object() -> None:
     document = b'Welcome!\n{\r\n  "a": {\n    "b": 1\n  },\n\n  "c": []\n}\n{"d": 2}\n[\n  {"e": 3}\n]'
     assert lines.feed(document) == [{"a": {"b": 1}, "c": []}, {"d": 2}]
     assert lines.finish() == [{"e": 3}]
-    assert lines.warnings() == ("1 line of the agent's output is no JSON object",)
+    assert lines.warnings() == ("1 line of the agent's output could not be read as a JSON object",)
 
 
 def test_an_object_spread_over_lines_may_break_off() -> None:

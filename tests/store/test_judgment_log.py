@@ -122,5 +122,5 @@ def test_more_can_be_demanded_at_any_time(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / JUDGING_FILE).write_text("{")
 
-    with pytest.raises(EvidenceError, match="name the suite by -c"):
+    with pytest.raises(EvidenceError, match="name the suite with -c"):
         read_judging(tmp_path)

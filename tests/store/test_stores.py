@@ -71,7 +71,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> No
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"its folder is not there; make it by `mkdir -p .*/no`"):
+    with pytest.raises(UsageError, match=r"its folder does not exist; make it with `mkdir -p .*/no`"):
         write_atomic(tmp_path / "no" / "out.csv", [b""])
 
 

@@ -143,7 +143,7 @@ class TestReading:
 
     def test_refuses_what_is_no_trajectory_and_says_where(self) -> None:
         assert self.refused(steps="many").startswith(
-            "run/trajectory.json is no trajectory in the ATIF format: Expected"
+            "run/trajectory.json is not a trajectory in the ATIF format: Expected"
         )
         assert "unknown field `thoughts`" in self.refused(thoughts=1)
         for content in (b"", b"{", b"[]", b"\xff", b"[" * 100_000):

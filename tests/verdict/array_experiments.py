@@ -106,4 +106,4 @@ def collapses(gate: SimulatedGate, place: int, tasks: int | None = None, alpha: 
         }
         for arm in gate.passes
     )
-    return count_collapses(before, after).rings(alpha)
+    return count_collapses(before, after).is_alarm(alpha)

@@ -22,45 +22,45 @@ def suite(tasks: int, collapsed: int, repeats: int = 5) -> Comparison:
     return tables(passing, [[False] * repeats if place < collapsed else runs for place, runs in enumerate(passing)])
 
 
-def rings(compared: Comparison) -> bool:
-    return collapse_test(compared.baseline_table, compared.candidate_table).rings(ERROR_RATES.task_alarm)
+def raises_alarm(compared: Comparison) -> bool:
+    return collapse_test(compared.baseline_table, compared.candidate_table).is_alarm(ERROR_RATES.task_alarm)
 
 
 @pytest.mark.parametrize("tasks", [20, 50, 100])
 @pytest.mark.parametrize("collapsed", [2, 3, 5])
-def test_two_collapses_are_heard_with_five_repeats(tasks: int, collapsed: int) -> None:
-    assert rings(suite(tasks, collapsed))
+def test_two_collapses_are_detected_with_five_repeats(tasks: int, collapsed: int) -> None:
+    assert raises_alarm(suite(tasks, collapsed))
 
 
 @pytest.mark.parametrize("tasks", [20, 100])
-def test_nothing_is_heard_where_nothing_fell(tasks: int) -> None:
-    assert not rings(suite(tasks, 0))
+def test_nothing_is_detected_where_nothing_fell(tasks: int) -> None:
+    assert not raises_alarm(suite(tasks, 0))
 
 
 @pytest.mark.parametrize("collapsed", [2, 20])
-def test_with_four_repeats_no_collapse_can_be_heard(collapsed: int) -> None:
-    assert not rings(suite(20, collapsed, repeats=4))
+def test_with_four_repeats_no_collapse_can_be_detected(collapsed: int) -> None:
+    assert not raises_alarm(suite(20, collapsed, repeats=4))
 
 
-def test_one_deep_collapse_is_heard_among_many_tasks_with_ten_repeats() -> None:
-    assert rings(suite(100, 1, repeats=10))
+def test_one_deep_collapse_is_detected_among_many_tasks_with_ten_repeats() -> None:
+    assert raises_alarm(suite(100, 1, repeats=10))
 
 
-def rings_for(before: np.ndarray, after: np.ndarray) -> bool:
+def raises_alarm_for(before: np.ndarray, after: np.ndarray) -> bool:
     """The same for passes as tasks × runs, without records."""
     arms = [{str(task): runs.astype(float).tolist() for task, runs in enumerate(arm)} for arm in (before, after)]
-    return count_collapses(*arms).rings(ERROR_RATES.task_alarm)
+    return count_collapses(*arms).is_alarm(ERROR_RATES.task_alarm)
 
 
-def test_two_collapses_are_heard_among_tasks_that_toss_a_coin() -> None:
+def test_two_collapses_are_detected_among_tasks_that_toss_a_coin() -> None:
     dice = np.random.default_rng(3)
-    heard = 0
+    detected = 0
     for _ in range(200):
         before, after = (dice.random((50, 5)) < 0.5 for _ in range(2))
         before[:2], after[:2] = True, False
-        heard += rings_for(before, after)
+        detected += raises_alarm_for(before, after)
 
-    assert heard >= 198
+    assert detected >= 198
 
 
 @pytest.mark.parametrize(("ease", "repeats"), [(0.5, 5), (0.5, 10), (0.8, 7)])
@@ -70,7 +70,7 @@ def test_identical_arms_are_alarmed_in_one_of_a_hundred_experiments_at_most(ease
     alarms = 0
     for _ in range(experiments):
         before, after = (dice.random((tasks, repeats)) < ease for _ in range(2))
-        alarms += rings_for(before, after)
+        alarms += raises_alarm_for(before, after)
 
     # Two standard errors of the simulation above 1 %.
     assert alarms / experiments <= 0.01 + 0.0063
@@ -121,14 +121,14 @@ def test_a_fall_of_less_than_80_points_is_counted_only_by_its_depth() -> None:
 
 @pytest.mark.parametrize("tasks", [100, 300])
 def test_effects_that_differ_by_task_and_cancel_out_are_no_collapses(tasks: int) -> None:
-    dice, heard = np.random.default_rng(tasks), 0
+    dice, detected = np.random.default_rng(tasks), 0
     for _ in range(100):
         logits = dice.normal(0.4, 1.6, (tasks, 1))
         moved = logits + dice.normal(0, 0.4, (tasks, 1))
         before, after = (dice.random((tasks, 10)) < 1 / (1 + np.exp(-chance)) for chance in (logits, moved))
-        heard += rings_for(before, after)
+        detected += raises_alarm_for(before, after)
 
-    assert heard <= 3
+    assert detected <= 3
 
 
 def test_a_task_that_fell_beyond_chance_is_never_among_those_that_may_be_chance() -> None:

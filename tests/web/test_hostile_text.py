@@ -110,7 +110,7 @@ def test_a_damaged_trajectory_is_a_warning_and_no_fault(tmp_path: Path) -> None:
     answer = reader.ask(reader.store("/run?run=fix/plain/1"))
 
     assert answer.status == 200
-    assert "is no trajectory in the ATIF format" in answer.text
+    assert "is not a trajectory in the ATIF format" in answer.text
 
 
 def test_evidence_of_a_judge_stays_text() -> None:

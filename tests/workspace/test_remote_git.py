@@ -106,7 +106,7 @@ def test_a_shallow_clone_is_enough(pair: Pair, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["../out", ".git/hooks/pre-push", "a/../../b", "/etc/passwd", "a\\b", "a\nb", "a//b"])
 def test_paths_that_lead_out_are_refused(pair: Pair, path: str) -> None:
-    with pair.upstream() as upstream, pytest.raises(UsageError, match="no path that can be laid"):
+    with pair.upstream() as upstream, pytest.raises(UsageError, match="not a path that can be written"):
         upstream.commit(pair_tip(upstream), ".", [put(path, "x")], "m\n")
 
 
@@ -117,7 +117,7 @@ def test_a_file_does_not_replace_a_folder(pair: Pair) -> None:
 
 @pytest.mark.parametrize("branch", ["-d", "a..b", "a b", "a~1", "", "x.lock"])
 def test_names_that_no_branch_can_have_are_refused(pair: Pair, branch: str) -> None:
-    with pair.upstream() as upstream, pytest.raises(UsageError, match="no name of a branch"):
+    with pair.upstream() as upstream, pytest.raises(UsageError, match="not the name of a branch"):
         upstream.tip(branch)
 
 

@@ -60,7 +60,7 @@ def test_a_repository_with_long_hashes_is_read_too(tmp_path: Path) -> None:
 def test_a_ref_is_never_an_option_and_never_more_than_a_word(repository: Repository, ref: str) -> None:
     repository.commit({"x": "x"})
 
-    with pytest.raises(UsageError, match="no name of a branch"):
+    with pytest.raises(UsageError, match="not the name of a branch"):
         GitRevisions(repository.folder).commit(ref)
 
 
@@ -100,7 +100,7 @@ class TestEntriesThatAreNoPlainFiles:
         (repository.folder / "CLAUDE.md").symlink_to(target)
         repository.commit()
 
-        with pytest.raises(UsageError, match=r"'CLAUDE\.md' is a link to .* copy what it means"):
+        with pytest.raises(UsageError, match=r"'CLAUDE\.md' is a link to .* copy it instead"):
             contents(repository, "main")
 
     def test_a_link_out_of_the_folder_is_refused_even_within_the_repository(self, repository: Repository) -> None:
@@ -123,7 +123,7 @@ class TestEntriesThatAreNoPlainFiles:
         inner = repository.git("mktree", stdin=b"100644 blob " + blob + b"\thooks\n").encode()
         commit = repository.commit_tree(b"040000 tree " + inner + b"\t" + name.encode() + b"\n")
 
-        with pytest.raises(UsageError, match="no path that can be laid"):
+        with pytest.raises(UsageError, match="not a path that can be written"):
             contents(repository, commit)
 
     def test_a_file_that_is_too_large_is_refused(self, repository: Repository) -> None:

@@ -121,13 +121,13 @@ def _first_word(call: JsonObject) -> str | None:
 
 
 _AUTHENTICATION_REQUIRED = -32000
-PARTIAL_USAGE_WARNING = "the tokens that the agent tells may be those of its last request alone, and are left out"
+PARTIAL_USAGE_WARNING = "the tokens that the agent reports may be those of its last request only, and are left out"
 _ENDED_STATES = frozenset({"completed", "failed"})
 
 _BY_STOP_REASON = {
     "max_tokens": make_failure(FailureKind.CONTEXT_OVERFLOW, "the last answer reached the limit of its length"),
     "max_turn_requests": make_failure(FailureKind.TURN_LIMIT, "the limit of requests in a turn was reached"),
-    "refusal": make_failure(FailureKind.REFUSAL, "the agent refused to go on"),
+    "refusal": make_failure(FailureKind.REFUSAL, "the agent refused to continue"),
     "cancelled": make_failure(FailureKind.NO_RESULT, "the prompt was cancelled"),
 }
 
@@ -233,7 +233,7 @@ def _model(result: JsonObject) -> str | None:
 
 
 def _failure(error: JsonObject) -> Failure:
-    code, message = int_at(error, "code"), str_at(error, "message") or "an error without words"
+    code, message = int_at(error, "code"), str_at(error, "message") or "an error without a message"
     if code is not None and 400 <= code < 600:
         return failure_from_http(code, message)
     if code == _AUTHENTICATION_REQUIRED:

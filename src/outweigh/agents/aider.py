@@ -147,7 +147,7 @@ class AiderLogReader(EventReader):
             case "message_send":
                 self._answer(properties)
             case "message_send_exception":
-                words = str_at(properties, "exception") or "an exception without words"
+                words = str_at(properties, "exception") or "an exception without a message"
                 self._failure = failure_from_text(words, otherwise=FailureKind.CRASH)
             case "exit":
                 self._finished = True

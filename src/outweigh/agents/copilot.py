@@ -47,7 +47,7 @@ class CopilotReader(EventReader):
                 named = ((name_at(each, "name"), str_at(each, "status")) for each in dicts_at(data, "servers"))
                 self._servers = tuple(ObservedServer(name=n, state=s or "unknown") for n, s in named if n is not None)
             case "session.error":
-                self._last_error = str_at(data, "message") or "an error without words"
+                self._last_error = str_at(data, "message") or "an error without a message"
             case "user.message":
                 self._steps.add("user", to_text(value_at(data, "content")), when)
             case "model.call_finished" if str_at(data, "outcome") == "success":

@@ -76,7 +76,7 @@ class GeminiCliReader(EventReader):
         self._steps.close()
 
     def _error(self, event: JsonObject) -> None:
-        message = str_at(event, "message") or "an error without words"
+        message = str_at(event, "message") or "an error without a message"
         if str_at(event, "severity") == "warning":
             self._notices.append(message)
         else:
@@ -100,7 +100,7 @@ class GeminiCliReader(EventReader):
         self._stats = dict_at(event, "stats")
         if not ok:
             kind, words = str_at(event, "error", "type"), str_at(event, "error", "message")
-            self._failure = _failure(kind, words or self._last_error or "it ended with an error and no words")
+            self._failure = _failure(kind, words or self._last_error or "it ended with an error without a message")
 
     def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
         steps = self._steps.steps()

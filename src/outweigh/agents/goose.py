@@ -71,7 +71,7 @@ class GooseReader(EventReader):
             case "message":
                 self._message(dict_at(event, "message"))
             case "error":
-                self._finished, self._error = True, str_at(event, "error") or "an error without words"
+                self._finished, self._error = True, str_at(event, "error") or "an error without a message"
             case "complete":
                 self._finished = True
                 self._count(event)
@@ -111,7 +111,7 @@ class GooseReader(EventReader):
             case "toolResponse":
                 self._result(str_at(block, "id") or "unknown", dict_at(block, "toolResult"))
             case "error":
-                self._error = str_at(block, "message") or "an error without words"
+                self._error = str_at(block, "message") or "an error without a message"
 
     def _text(self, text: str, when: str | None) -> None:
         """Read a text of the model, or of goose in its place; a later text of the model clears an error."""

@@ -121,7 +121,7 @@ def _usage(counts: JsonObject) -> Usage:
 def _failure(message: JsonObject) -> Failure | None:
     match str_at(message, "stopReason"):
         case "error":
-            words = str_at(message, "errorMessage") or "an error without words"
+            words = str_at(message, "errorMessage") or "an error without a message"
             return failure_from_text(words, otherwise=FailureKind.CRASH)
         case "aborted":
             return make_failure(FailureKind.NO_RESULT, "the answer was aborted")

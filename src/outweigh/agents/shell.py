@@ -209,7 +209,7 @@ def _ended(request: AttemptRequest, done: CompletedCommand, report: UsageReport)
     """The status of a run that ended by itself: as the report says, unless its exit code is worse."""
     cap, spent = request.budget_usd, report.cost_usd
     if report.status == "infra_error":
-        why = "the program itself reports an infrastructure error, which nobody else saw"
+        why = "the program itself reports an infrastructure error, which nothing else confirms"
         return Status.AGENT_ERROR, f"{why}: {report.detail}" if report.detail else why
     if report.status == "budget_exceeded" or (cap is not None and spent is not None and spent > cap):
         return Status.BUDGET_EXCEEDED, report.detail or _overspent(spent, cap)

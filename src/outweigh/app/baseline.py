@@ -73,7 +73,7 @@ def pin_runs(request: PinRequest) -> PinnedRuns:
     store = request.store
     experiment = Store.open(store).experiment
     if experiment is None:
-        raise UsageError(f"{store} is no store of `outweigh run`; a pin needs to know the suite behind its runs.")
+        raise UsageError(f"{store} is not a store of `outweigh run`; a pin needs the suite of its runs.")
     made, runs = _make_pin(experiment, store, request.arm or experiment.baseline, request.name)
     for pinned in map(read_pin, find_pins(request.folder)):
         if pinned.evidence_sha256 == made.evidence_sha256:
@@ -138,7 +138,7 @@ def _make_pin(experiment: ExperimentFile, store: Path, arm: str, name: str | Non
     if not moments:
         raise EvidenceError(f"{store} holds no finished run of {arm!r}; there is nothing to pin.")
     if experiment.settings is None:
-        raise EvidenceError(f"the runs of {store} were made under several settings, or nobody knows which; run anew.")
+        raise EvidenceError(f"the runs of {store} were made under several or unknown settings; run the baseline again.")
     digest = evidence_sha256(map(record_digest, runs))
     made = {run.trial.task_id for run in runs}
     wanted = name or _INVALID_IN_NAME.sub("-", f"{experiment.suite}-{arm}-{digest[:12]}").lstrip(".-_")[:100]
@@ -190,7 +190,7 @@ def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndR
         sample = _sample(suite, pinned, read_checks(request.pin), request.tasks)
         store = request.run.output or RUNS_FOLDER / f"check-{pinned.name}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
         if store.exists():
-            raise UsageError(f"{store} is there already, and a check takes runs of its own; name a new folder by -o.")
+            raise UsageError(f"{store} exists already, and a check needs a new folder; name one with -o.")
         ended = run_suite(sample, replace(request.run, output=store, dry_run=False), observer)
     if isinstance(ended, EndReason) and ended not in ENDED_WITH_RUNS:
         return ended
@@ -200,7 +200,7 @@ def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndR
 def _record_check(folder: Path, pinned: Pin, then: Sequence[RunRecord], now: Sequence[RunRecord]) -> CheckedPin:
     before, outcomes = _in_figures(then, now)
     if (tasks := len({run.task_id for run in outcomes})) < FEWEST_TASKS:
-        raise EvidenceError(f"the check has {tasks} tasks with a result; it needs {FEWEST_TASKS} at least.")
+        raise EvidenceError(f"the check has {tasks} tasks with a result; it needs at least {FEWEST_TASKS}.")
     with open_checks(folder) as checks:
         made = [check.outcomes for check in checks.earlier if check.outcomes]
         drift = weigh_drift(before, [*made, outcomes], pinned.evidence_sha256)
@@ -248,7 +248,7 @@ def _sample(suite: LoadedSuite, pinned: Pin, checks: Sequence[PinCheck], size: i
     _require_same_arm(suite, pinned)
     shared = [task for task in suite.tasks if pinned.tasks.get(task.id) == task.checksum]
     if len(shared) < FEWEST_TASKS:
-        raise UsageError(f"the suite shares {len(shared)} unchanged tasks with {pinned.name}; run the baseline anew.")
+        raise UsageError(f"the suite shares {len(shared)} unchanged tasks with {pinned.name}; run the baseline again.")
     turns = Counter(run.task_id for check in checks for run in check.outcomes)
     random.Random(pinned.evidence_sha256).shuffle(shared)
     chosen = sorted(shared, key=lambda task: turns[task.id])[:size]

@@ -62,7 +62,9 @@ def scratch_folder(store: Path) -> Iterator[Path]:
         note.write_text(f"{folder}\n")
         folder.mkdir(mode=0o700)
     except OSError as fault:
-        raise UsageError(f"{fault.filename} cannot be made: {fault.strerror}. Make room, or set TMPDIR.") from None
+        raise UsageError(
+            f"{fault.filename} cannot be made: {fault.strerror}. Free some disk space, or set TMPDIR."
+        ) from None
     try:
         yield folder
     finally:
@@ -197,5 +199,5 @@ def _refuse_keyless(ways: Collection[ModelUpstream]) -> None:
         raise UsageError(
             f"the suite's arms ask models, and none of {', '.join(way.variable for way in ways)} is set. "
             'Export the key of your provider, name another variable under [gateway], or set mode = "direct" there for '
-            "agents with a login of their own."
+            "agents with their own login."
         )

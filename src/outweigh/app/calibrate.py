@@ -49,7 +49,7 @@ def read_labels(path: str) -> LabelFile:
     if not labels:
         raise UsageError(f"--calibrate {path} holds no label; a label has a run_id, and a score or a label.")
     if len({(label.run_id, label.criterion) for label in labels}) < len(labels):
-        raise UsageError(f"--calibrate {path} labels a run, or a criterion of it, twice; settle on one label each.")
+        raise UsageError(f"--calibrate {path} labels a run, or a criterion of it, twice; keep one label each.")
     return LabelFile(labels, sha256(content).hexdigest())
 
 
@@ -108,7 +108,7 @@ def _parse_score(value: object, place: str) -> float:
     except (ValueError, OverflowError):
         score = float("nan")
     if not (isfinite(score) and 0 <= score <= 1):
-        raise UsageError(f"{place}: the score {value!r} is not a number from 0 to 1; bring your scale to that range.")
+        raise UsageError(f"{place}: the score {value!r} is not a number from 0 to 1; convert your scale to that range.")
     return score
 
 

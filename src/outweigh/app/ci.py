@@ -69,7 +69,7 @@ def run_ci(request: CiRequest, host: CiHost, observer: RunObserver, warn: Notify
     """
     run = request.run
     if run.suite.base is None or run.suite.head is None:
-        raise UsageError("a CI job compares two commits; name them by --base and --head.")
+        raise UsageError("a CI job compares two commits; name them with --base and --head.")
     with choose_suite(run.suite) as suite:
         folder = run.store_folder(suite)
         step = _CiStep(suite=suite, folder=folder, host=host, warn=warn, skip_invalid=run.go_on_without)
@@ -90,8 +90,8 @@ def _why_not_run(suite: LoadedSuite, host: CiHost) -> str | None:
     if reason is None or not _lacks_secrets(suite, host.environment):
         return None
     return (
-        f"not run: {reason}, so this job has no key for a model. Nothing was judged; let somebody with the rights run "
-        "it from a branch of this repository."
+        f"not run: {reason}, so this job has no key for a model. Nothing was judged; ask a maintainer to run it "
+        "from a branch of this repository."
     )
 
 
@@ -170,7 +170,7 @@ class _CiStep:
             make_folder(self.folder)
         except OSError as fault:
             raise UsageError(
-                f"{self.folder} cannot be made: {fault.strerror}. Name a folder to write to by -o."
+                f"{self.folder} cannot be made: {fault.strerror}. Name a folder to write to with -o."
             ) from fault
         comment_file = self.folder / COMMENT_FILE
         write_atomic(comment_file, [comment.encode()])

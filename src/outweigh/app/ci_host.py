@@ -119,7 +119,7 @@ def _read_comment(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as fault:
         raise UsageError(f"{file} cannot be read: {fault}.") from fault
     if not body.startswith("<!-- outweigh "):
-        raise UsageError(f"{file} is no comment that `outweigh ci` wrote; its first line would be the mark.")
+        raise UsageError(f"{file} is not a comment that `outweigh ci` wrote; its first line would be the mark.")
     return body
 
 
@@ -127,7 +127,7 @@ def _pull_request_comments(number: int | None, environment: Mapping[str, str]) -
     """The comments of the pull request that is named, or that the job is about."""
     number = number or CiHost(environment=environment).pull_request
     if number is None:
-        raise UsageError("this job is about no pull request; name one by --number.")
+        raise UsageError("this job is about no pull request; name one with --number.")
     if "GITLAB_CI" in environment:
         return _gitlab(environment, number)
     return _github(environment, number)

@@ -47,9 +47,9 @@ def choose_suite_reader(path: Path) -> SuiteReader:
             f"{path} could be of more than one format ({found}). Name the file itself, or a smaller folder."
         )
     if within := _suites_within(path, readers):
-        raise UsageError(f"{path} is no suite itself, but there is one in it: name {quote_names(within)}.")
+        raise UsageError(f"{path} is not a suite itself, but there is one in it: name {quote_names(within)}.")
     known = "; ".join(f"{reader.name}: {reader.looks_for}" for reader in readers)
-    raise UsageError(f"{path} is no suite of a format that is known here. Known are {known}.")
+    raise UsageError(f"{path} is not a suite of a format that is known here. Known are {known}.")
 
 
 def _installed_readers() -> list[SuiteReader]:

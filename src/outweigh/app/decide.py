@@ -176,7 +176,7 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
         """The only candidate."""
         if len(self.candidates) != 1:
             names = quote_names([each.name for each in self.candidates])
-            raise UsageError(f"there are several candidates, {names}; choose one by its name, as in result[NAME].")
+            raise UsageError(f"there are several candidates, {names}; choose one by name, as in result[NAME].")
         return self.candidates[0]
 
     @property

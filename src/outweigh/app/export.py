@@ -42,7 +42,7 @@ def refuse_gaps(request: ExportRequest) -> None:
     """Records are exported whole or not at all."""
     if request.evidence.skip_invalid:
         raise UsageError(
-            "--skip-invalid goes with .csv and .xml only: records without the broken lines would pass as complete."
+            "--skip-invalid goes with .csv and .xml only: records without the broken lines would look complete."
         )
 
 
@@ -52,9 +52,7 @@ def _refuse_own_source(request: ExportRequest) -> None:
     read = {folder.resolve() for folder in folders if folder is not None}
     target = request.target
     if target.suffix == RECORDS_SUFFIX and target.resolve().parent in read:
-        raise UsageError(
-            f"-o {target} would stand among the records it is made of, and be read with them; name another folder."
-        )
+        raise UsageError(f"-o {target} would be among the records that it is made from; name another folder.")
 
 
 def _jsonl(request: ExportRequest, warn: Warn) -> Iterator[bytes]:  # noqa: ARG001 - one signature for all
@@ -115,7 +113,7 @@ def export_trajectories(request: ExportRequest, warn: Warn) -> None:
     for store in request.evidence.stores.stores:
         if store.folder is None:
             raise UsageError(
-                f"{store.name} is no store: trajectories are kept beside the records, in the folder of a store."
+                f"{store.name} is not a store: trajectories are kept beside the records, in the folder of a store."
             )
         artifacts = store.artifacts
         for located in StoreSet([store]).read(skip_invalid=request.evidence.skip_invalid):
@@ -123,6 +121,6 @@ def export_trajectories(request: ExportRequest, warn: Warn) -> None:
                 runs += 1
                 written += export_trajectory(located.record, artifacts, target)
     if not written:
-        raise EvidenceError(f"none of {runs:,} runs has a trajectory; agents that were not listened to leave none.")
+        raise EvidenceError(f"none of {runs:,} runs has a trajectory; agents whose output is not read leave none.")
     if written < runs:
         warn(f"{runs - written:,} of {runs:,} runs have no trajectory.")

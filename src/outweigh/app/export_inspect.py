@@ -165,5 +165,5 @@ def _warn_unknown_instructions(evidence: Evidence, instructions: TaskInstruction
     if unknown:
         warn(
             f"what was asked in {len(unknown):,} of {len(tasks):,} tasks is not kept with the runs, so their "
-            "samples have no input; name the suite that was run by -c."
+            "samples have no input; name the suite that was run with -c."
         )

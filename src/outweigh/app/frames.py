@@ -80,7 +80,7 @@ class FrameRecords:
         missing = {"task_id", "arm", "success"} - {column.field for column in columns}
         if missing:
             raise UsageError(
-                f"{FRAME_NAME} says in no column what is the {quote_names(sorted(missing))} of a run; it has "
+                f"{FRAME_NAME} has no column for the {quote_names(sorted(missing))} of a run; it has "
                 f'{quote_names(sample, 30)}. Name them by columns={{"task_id": …, "arm": …, "success": …}}.'
             )
         return columns

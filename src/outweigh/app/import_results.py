@@ -222,7 +222,7 @@ def _refuse_ignored_options(importer: Importer, options: ImportOptions) -> None:
     )
     for name, option, given in given_options:
         if given and name not in takes:
-            raise UsageError(f"{option} means nothing to {importer.name}; leave it out.")
+            raise UsageError(f"{option} is not used by {importer.name}; leave it out.")
 
 
 def _field_origins(importer: Importer, counts: ImportCounts) -> dict[str, str]:
@@ -245,19 +245,18 @@ def _refuse_faults(path: Path, counts: ImportCounts, notes: ImportNotes, *, skip
     if counts.rivals:
         raise EvidenceError(
             f"{path}: {_runs_stand(counts.rivals)} for a task, arm and repeat that another run stands for already. "
-            "Nothing of it was imported: where these are further repeats, name the folder that holds both at once; "
-            "where they are another arm, name it by --arm, or in a table by --map arm=COLUMN+COLUMN."
+            "Nothing was imported: where these are further repeats, name the folder that holds both at once; "
+            "where they are another arm, name it with --arm, or in a table with --map arm=COLUMN+COLUMN."
         )
     if notes.unreadable and not skip:
         more = "; …" if len(notes.unreadable) > SHOWN_ROWS else ""
         shown = "; ".join(str(row)[:300] for row in notes.unreadable[:SHOWN_ROWS]) + more
         raise EvidenceError(
-            f"{path}: {count_of(len(notes.unreadable), 'row')} cannot be read: {shown}. Nothing of it was "
-            "imported: mend what is wrong, or pass --skip-invalid to go on without (evidence with skipped rows never "
-            "promotes)."
+            f"{path}: {count_of(len(notes.unreadable), 'row')} cannot be read: {shown}. Nothing was imported: fix "
+            "the rows, or pass --skip-invalid to continue without them (evidence with skipped rows never promotes)."
         )
     if not (counts.runs or counts.judgments or counts.known_before or notes.aggregates):
-        raise EvidenceError(f"{path} holds no result; is it the right one, and had anything finished?")
+        raise EvidenceError(f"{path} holds no result; is it the right one, and is anything finished?")
 
 
 def _runs_stand(run_ids: Sequence[str]) -> str:

@@ -86,7 +86,7 @@ def _choose_arm_pair(
         candidate = others[0]
     if baseline is None or candidate is None:
         raise UsageError(
-            f"--pairwise compares two arms; name them by --baseline and --candidate. There is {quote_names(arms, 10)}."
+            f"--pairwise compares two arms; name them with --baseline and --candidate: {quote_names(arms, 10)}."
         )
     if baseline == candidate:
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
@@ -135,7 +135,7 @@ def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[Judging
     """Hold the store, and have the round watched, as long as the context lasts."""
     if not request.store.is_dir():
         raise UsageError(
-            f"{request.store} is no store; judgments are kept beside the runs, so name the folder of a run."
+            f"{request.store} is not a store; judgments are kept beside the runs, so name the folder of a run."
         )
     signals = StopSignals()
     with FolderRunStore.open(request.store) as store:
@@ -181,7 +181,7 @@ def _load_judging(folder: Path, suite: str | None, notify: Notify) -> JudgingFil
         return store_judging(folder, loaded, notify)
     known = read_judging(folder)
     if known is None:
-        raise UsageError(f"{folder} knows no rubric; name the suite that has [[judges]] and rubrics by -c.")
+        raise UsageError(f"{folder} has no rubric; name the suite that has [[judges]] and rubrics with -c.")
     return known
 
 
@@ -193,7 +193,7 @@ def _refuse_other_tasks(folder: Path, judging: JudgingFile) -> None:
     if changed:
         raise UsageError(
             f"{quote_names(changed)}: the task is not what it was when it was run in {folder}. Change it back; only "
-            "its rubric may be another."
+            "its rubric may change."
         )
 
 

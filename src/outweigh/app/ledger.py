@@ -70,7 +70,9 @@ def _line(ledger: Ledger, suite: str, verdict: Verdict) -> LedgerLine:
 
 def _words(ledger: Ledger, line: LedgerLine, started: Path | None) -> str:
     number, promotable = ledger.lines.index(line) + 1, ledger.verdicts - ledger.unpromoted
-    outcome = f"it has p = {line.p_value:.2g}" if line.p_value is not None else "nothing improved, and that is spent"
+    outcome = (
+        f"it has p = {line.p_value:.2g}" if line.p_value is not None else "nothing improved, and that level is used up"
+    )
     shares = [f"{100 * power_left(promotion_level(place - 1)):.0f}" for place in SHOWN_VERDICTS]
     places = f"{', '.join(map(str, SHOWN_VERDICTS[:-1]))} and {SHOWN_VERDICTS[-1]}"
     words = (

@@ -19,7 +19,7 @@ def refuse_to_overwrite(paths: Iterable[Path], folder: Path) -> None:
     if there:
         is_one = len(there) == 1
         raise UsageError(
-            f"{quote_names(there)} {'is' if is_one else 'are'} there already, and nothing is overwritten. Name another "
+            f"{quote_names(there)} {'is' if is_one else 'are'} already there, and nothing is overwritten. Name another "
             f"folder, as in `outweigh init {shlex.quote(str(folder / 'starter'))}`, or move "
             f"{'it' if is_one else 'them'} away."
         )

@@ -44,11 +44,11 @@ MOST_SIMULATED_RUNS = 50_000
 
 PUBLIC_CAVEAT = (
     "the variation is that of public records of agents, not of these tasks, and a range goes from the little that a "
-    "small change of a set-up shows to the much that different agents show; a pilot would tell."
+    "small change of a set-up shows to the much that different agents show; a pilot gives better figures."
 )
 JUDGED_CAVEAT = (
     "how far scores of judges vary is not known yet: they are taken to vary like passes and failures in public records "
-    "of agents, and scores between 0 and 1 mostly vary less; a pilot would tell."
+    "of agents, and scores between 0 and 1 mostly vary less; a pilot gives better figures."
 )
 OTHERS_CAVEAT = "only the variances of {metric} are stated; the other gates vary as in public records of agents."
 
@@ -98,7 +98,7 @@ def _from_pilot(request: PlanRequest) -> ExperimentPlan:
     policies = [found.policy for found in stores.experiments()]
     metric = request.metric or _default_metric(request, policies)
     arms = msgspec.structs.replace(request.arms, profile=OBJECTIVE_FIRST.name)  # a plan makes no composite
-    several = "plan takes one --candidate; plan for each by itself."
+    several = "plan takes one --candidate; plan for each separately."
     compared = compare_candidates(request.pilot, arms, refuse_several=several)
     comparison = compared.comparisons[0]
     gated = GATED_METRICS[metric]
@@ -147,7 +147,7 @@ def _populations_of(comparison: Comparison, gates: PlannedGates, seed: int) -> P
     runs = pilot_runs(comparison, gates.names)
     if runs.tasks < 2:
         raise EvidenceError(
-            f"tasks with runs that know {', '.join(gates.names)} in both arms: {runs.tasks}. A plan takes at least 2. "
+            f"tasks with a known {', '.join(gates.names)} in both arms: {runs.tasks}. A plan takes at least 2. "
             "Name fewer with --gates, or run more tasks."
         )
     return populations_of_pilot(runs, np.random.default_rng(seed))
@@ -321,7 +321,7 @@ def _pilot_options(request: PlanRequest) -> list[str]:
 
 def _stated_prices(request: PlanRequest) -> tuple[DesignPrices | None, tuple[str, ...]]:
     if request.run_cost is None:
-        return None, ("dollars are unknown: nobody said what a run costs; --run-cost USD does.",)
+        return None, ("costs are unknown: set the cost of a run with --run-cost USD.",)
     run_usd = request.run_cost
     return DesignPrices(task_usd=request.task_cost, candidate_run_usd=run_usd, baseline_run_usd=run_usd), ()
 

@@ -36,7 +36,9 @@ def _check_effect(name: str, change: float, text: str) -> float:
     relative = GATED_METRICS[name].scale is EffectScale.RATIO
     low, high = (-0.99, 9.0) if relative else (-0.99, 0.99)
     if not low <= change <= high:
-        raise UsageError(f"--effect {text}: {change:g} is no change of {name} from {low:g} to {high:g}; {EFFECT_FORM}.")
+        raise UsageError(
+            f"--effect {text}: {change:g} is not a change of {name} from {low:g} to {high:g}; {EFFECT_FORM}."
+        )
     return change
 
 

@@ -72,8 +72,8 @@ def require_preflight(
     if faults and not ignore_faults:
         more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
         raise EvidenceError(
-            f"tried before the first run, tasks were found that would show nothing: {' '.join(faults[:SHOWN_FAULTS])}"
-            f"{more} `outweigh doctor -c` shows all; mend them, or go on all the same with -y."
+            f"some tasks cannot show anything: {' '.join(faults[:SHOWN_FAULTS])}"
+            f"{more} `outweigh doctor -c` shows all; fix them, or continue anyway with -y."
         )
     return results
 

@@ -100,7 +100,7 @@ def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
     experiment, paths = stores.experiment, list(dict.fromkeys(store.path for store in stores.stores))
     if experiment is None or len(paths) != 1 or paths[0] is None:
         raise UsageError(
-            "a promotion rests on one store that `outweigh run` wrote, with what its arms laid; name that folder alone."
+            "a promotion needs one store that `outweigh run` wrote, with the files of its arms; name only that folder."
         )
     # The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
     policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request.evidence)
@@ -138,7 +138,7 @@ def gather_basis(case: PromotionCandidate, request: PromoteRequest, upstream: Gi
     into = request.into or upstream.default_branch()
     onto = upstream.tip(into)
     if onto is None:
-        raise UsageError(f"the remote has no branch {into!r}; name the one to promote into by --into.")
+        raise UsageError(f"the remote has no branch {into!r}; name the one to promote into with --into.")
     files = _ArmFiles(case, request.repository, request.folder)
     old, new = _overlay_by_path(before), _overlay_by_path(after)
     was = files.tested_files(case.baseline, before, {*old, *new})
@@ -203,7 +203,7 @@ class _ArmFiles:
         known = {None if origin is None else origin.folder for origin in origins}
         if len(known) > 1:
             raise UsageError(
-                "the arms do not come from the same folder of a repository, so no change leads between them."
+                "the arms do not come from the same folder of a repository, so there is no change to promote."
             )
         (folder,) = known
         if folder is not None and named not in (None, folder):
@@ -234,7 +234,9 @@ def _identity(case: PromotionCandidate, name: str, artifact: ArtifactReader) -> 
     """By its manifest; what else the store says about its files must say the same."""
     identity = stored_arm_identity(name, _fingerprint(case, name), artifact)
     if case.experiment.overlays.get(name) != identity.overlay:
-        raise EvidenceError(f"{case.store} was edited: it names other files of {name!r} than were laid. Run it again.")
+        raise EvidenceError(
+            f"{case.store} was edited: it names other files of {name!r} than its runs had. Run it again."
+        )
     return identity
 
 

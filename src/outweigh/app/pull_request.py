@@ -106,11 +106,11 @@ class _PromotionSteps:
         there = self._upstream.tip(branch)
         if there is not None:
             self._refuse_foreign(there)
-            self._notify(f"{branch} is there already, with exactly these changes")
+            self._notify(f"{branch} exists already, with exactly these changes")
             return there
         commit = self._upstream.commit(proposal.onto, proposal.folder, proposal.changes, proposal.message)
         if not self._carries_out(commit):
-            raise EvidenceError("the commit would not be what was tested; links in the base may be in the way.")
+            raise EvidenceError("the commit would not be what was tested; links in the base may be the cause.")
         if not proposal.still_holds():
             raise EvidenceError("the records have changed just now. Decide again.")
         # Noted first: a push that fails on the way back may have arrived.
@@ -141,7 +141,7 @@ class _PromotionSteps:
         ours = {f"{prefix}{change.path}" for change in self._proposal.changes}
         if not self._carries_out(commit) or not set(self._upstream.changed(commit)) <= ours:
             raise UsageError(
-                f"the remote has a branch {self._proposal.draft.branch} already, and something else is in it. "
+                f"the remote has a branch {self._proposal.draft.branch} already, with other content. "
                 "Look at it, remove it, and try again."
             )
 
@@ -161,9 +161,9 @@ class _PromotionSteps:
             else:
                 taken += [done] if done else []
         if remaining:
-            also = f"Taken back: {', '.join(taken)}. " if taken else ""
-            return f"{also}This could not be taken back and may remain: {', '.join(remaining)}."
-        return f"Taken back: {', '.join(taken)}. Nothing remains open." if taken else "Nothing was made."
+            also = f"Undone: {', '.join(taken)}. " if taken else ""
+            return f"{also}This could not be undone and may remain: {', '.join(remaining)}."
+        return f"Undone: {', '.join(taken)}. Nothing remains open." if taken else "Nothing was made."
 
     def _remove_branch(self, commit: str) -> str | None:
         branch = self._proposal.draft.branch

@@ -76,7 +76,7 @@ def refuse_unsupported_limits(*, budget_usd: float | None, until_decided: bool) 
     if budget_usd is not None:
         raise UsageError("--budget: Harbor runs a job to its end and cannot be stopped at an amount; leave it out.")
     if until_decided:
-        raise UsageError("--until-decided: Harbor runs whole jobs, so nobody looks between two trials; leave it out.")
+        raise UsageError("--until-decided: Harbor runs whole jobs, so there are no looks between trials; leave it out.")
 
 
 def prepare_harbor_run(suite: LoadedSuite, *, jobs: int, assume_yes: bool) -> HarborRun:

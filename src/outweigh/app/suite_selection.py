@@ -75,7 +75,7 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
         place = suite_path(root / inside)
         if not place.is_file():
             raise UsageError(
-                f"{base} has no suite at {inside}, and a change cannot be judged by a suite that it brings itself. "
+                f"{base} has no suite at {inside}, and a change cannot be judged by a suite that it adds itself. "
                 "Merge the suite first, or name one outside of the repository."
             )
         suite = load_baseline_at_refs(place, revisions, refs, check_policy=check_policy)
@@ -94,7 +94,7 @@ def nothing_to_compare(suite: LoadedSuite, request: SuiteRequest) -> str | None:
     """Why base and head are the same set-up; None where they differ, or where no two revisions were requested."""
     if request.head is None or suite.arms[BASE].fingerprint != suite.arms[HEAD].fingerprint:
         return None
-    said = f"nothing to compare: {request.base} and {request.head} configure {suite.arms[BASE].agent} alike."
+    said = f"nothing to compare: {request.base} and {request.head} configure {suite.arms[BASE].agent} in the same way."
     unread = _unread_changes(suite, _repository(Path(request.path), request.repository))
     if unread:
         said += f" What differs is for other agents: {quote_names(unread, SHOWN_PATHS)}."
@@ -139,7 +139,7 @@ def _note_edits(edited: list[str], head: str) -> tuple[str, ...]:
         return ()
     return (
         f"{head} changes the suite that it is judged by ({quote_names(edited, SHOWN_PATHS)}). The suite of the base "
-        "was used; look at that change by itself.",
+        "was used; review that change separately.",
     )
 
 

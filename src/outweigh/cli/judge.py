@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError("--baseline and --candidate belong to --pairwise; else all arms are judged alike.")
     if options.calibrate is not None and options.pairwise:
         raise UsageError(
-            "--calibrate compares judgments with labels and asks nobody; leave --pairwise out, or run it apart."
+            "--calibrate compares judgments with labels and asks no judge; leave --pairwise out, or run it separately."
         )
     if options.calibrate is not None:
         return _calibrate(options, options.calibrate)

@@ -130,7 +130,7 @@ def set_stale_aside(
         why = (
             f"{len(stale)} reused runs of {baseline} are older than {max_age_days:g} days, and {len(lacking)} of their "
             f"{len(tasks)} tasks have no fresh run of {baseline}, so what changed since then counts as a difference "
-            "between the arms. Go on with the run until it is complete, or run the suite into a new store"
+            "between the arms. Continue the run until it is complete, or run the suite into a new store"
         )
         return replace(evidence, unanchored={baseline: why})
     return replace(
@@ -205,7 +205,7 @@ def _describe_age(age: timedelta) -> str:
 
 def _age_warning(arm: str, runs: int, age: timedelta, remedy: str) -> str:
     return (
-        f"{runs} runs of {arm} are reused, {_describe_age(age)} old: {RISK_OF_DRIFT}, not in 2 and 7 %. Whatever "
+        f"{runs} runs of {arm} are reused, {_describe_age(age)} old: {RISK_OF_DRIFT}, not in 2 and 7 %. What "
         "changed since then in models, agents or machines counts as a difference between the arms, because these runs "
-        f"are within their age limit. Run {arm} anew{remedy}, to rule that out."
+        f"are within their age limit. Run {arm} again{remedy}, to rule that out."
     )

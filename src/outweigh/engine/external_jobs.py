@@ -167,7 +167,7 @@ class ExternalExperiment:
                     sleep(self._tick_seconds)
         except Exception:
             names = ", ".join(job.name for job in running)
-            self._listen(note_event(f"still running: {names}. Run the same command again to go on with them"))
+            self._listen(note_event(f"still running: {names}. Run the same command again to continue"))
             raise
         return still_open
 
@@ -183,9 +183,7 @@ class ExternalExperiment:
             if trial is not None:
                 still_open.remove(trial)
             if trial is None or trial.key in self._counted:
-                self._listen(
-                    note_event(f"{record.run_id} of job {job.name} stands for no trial that is missing a result")
-                )
+                self._listen(note_event(f"{record.run_id} of job {job.name} belongs to no trial without a result"))
                 continue
             self._keep(record, trial, job)
 

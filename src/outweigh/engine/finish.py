@@ -181,7 +181,7 @@ def _reported_status(outcome: AttemptOutcome, calls: Sequence[ModelCall]) -> tup
     begun = bool(outcome.steps) or any(call.failure is None for call in calls)
     if outcome.status is not Status.INFRA_ERROR or outcome.agent.kind is not AgentKind.REAL or not begun:
         return outcome.status, outcome.status_detail, outcome.failure
-    said = f"the agent reports a failure of the infrastructure that nobody else saw: {outcome.status_detail}"
+    said = f"the agent reports a failure of the infrastructure that nothing else confirms: {outcome.status_detail}"
     return Status.AGENT_ERROR, said, outcome.failure
 
 
@@ -215,7 +215,7 @@ def _disagreement(outcome: AttemptOutcome, usage: Usage, requests: int) -> str |
 
 def _cut_streams(calls: Sequence[ModelCall]) -> str | None:
     cut = sum(call.failure is not None and call.failure.kind is FailureKind.CUT_STREAM for call in calls)
-    return f"{cut} answers broke off before their usage was told, so the run's tokens are unknown" if cut else None
+    return f"{cut} answers broke off before their usage was reported, so the run's tokens are unknown" if cut else None
 
 
 def _unserved(status: Status, unserved: Sequence[str]) -> str | None:

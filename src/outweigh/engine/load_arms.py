@@ -109,7 +109,7 @@ class ArmFiles:
         """The files that an arm takes from a git revision; `origins` records which one."""
         if self._revisions is None:
             if spec.from_git is not None:
-                raise UsageError(f"{where}.from_git: nobody said which repository; arms from git cannot be read here.")
+                raise UsageError(f"{where}.from_git: the repository is unknown, so arms from git cannot be read here.")
             return
         origin = revision_origin(spec, self._revisions, where)
         if origin is not None:
@@ -125,7 +125,7 @@ class ArmFiles:
             if path.is_dir() and not path.is_symlink():
                 continue
             if not path.is_file():
-                raise UsageError(f"{path} is not a file, so it cannot be laid into a workspace; remove it.")
+                raise UsageError(f"{path} is not a file, so it cannot be copied into a workspace; remove it.")
             place = PurePosixPath(target, path.relative_to(root).as_posix())
             yield self.keep(str(place), path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
 
@@ -163,9 +163,9 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
 def _refuse_unsupported(spec: ArmSpec, places: AgentFileLocations, where: str) -> None:
     """Refuse skills and instructions that the agent would never read: the arm would differ in name only."""
     if spec.skills and not places.skills:
-        raise UsageError(f"{where}.skills: {spec.agent} knows no skills; leave them out, or take another agent.")
+        raise UsageError(f"{where}.skills: {spec.agent} does not support skills; leave them out, or use another agent.")
     if spec.instructions is not None and not places.instructions:
-        raise UsageError(f"{where}.instructions: {spec.agent} reads no instruction file; say it by extra_prompt.")
+        raise UsageError(f"{where}.instructions: {spec.agent} reads no instruction file; use extra_prompt.")
 
 
 def _overlay(
@@ -196,6 +196,6 @@ def _without_conflict(overlay: Iterable[OverlayFile], where: str) -> tuple[Overl
     for file in overlay:
         if placed.setdefault(file.path, file) != file:
             raise UsageError(
-                f"{where} lays two different files at {file.path!r} (files, skills, instructions, from_git); keep one."
+                f"{where} has two different files for {file.path!r} (files, skills, instructions, from_git); keep one."
             )
     return tuple(placed[path] for path in sorted(placed))

@@ -137,7 +137,7 @@ def _with_cases(check: Check, folder: Path, source: Path) -> Check:
         raise UsageError(f"{source}: check {check.name!r}: {path} cannot be read: {fault.strerror}.") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise UsageError(
-            f"{source}: check {check.name!r}: {path} is no list of cases "
+            f"{source}: check {check.name!r}: {path} is not a list of cases "
             f'([{{"arguments": [2], "expected": 4}}]): {fault}.'
         ) from None
     return msgspec.structs.replace(check, cases=[*check.cases, *cases])

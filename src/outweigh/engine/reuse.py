@@ -131,7 +131,7 @@ def version_drift(reused: Iterable[RunRecord], fresh: Iterable[RunRecord]) -> st
     return (
         f"the reused runs were made by {' and '.join(sorted(filter(None, before)))}, the others by "
         f"{' and '.join(sorted(filter(None, after)))}: what that changed counts as a difference between the arms. "
-        "Run the baseline anew to be sure."
+        "Run the baseline again to be sure."
     )
 
 
@@ -141,10 +141,10 @@ def age_note(arm: str, reused: Sequence[ReusedRun], now: datetime, max_age: str)
     note = f"{len(reused)} runs of {arm} are reused from an earlier experiment, the oldest {days:.1f} days old."
     if stale := sum(run.stale for run in reused):
         return (
-            f"{note} {stale} of them are older than reuse_max_age ({max_age}), so other runs of {arm} are made anew on "
+            f"{note} {stale} of them are older than reuse_max_age ({max_age}), so other runs of {arm} are repeated on "
             "every task, and the candidate is compared with those; the old ones show how far the baseline moved."
         )
-    return f"{note} Whatever changed since then in models, agents or machines counts as a difference between the arms."
+    return f"{note} What changed since then in models, agents or machines counts as a difference between the arms."
 
 
 def _candidates(

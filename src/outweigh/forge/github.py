@@ -77,7 +77,7 @@ class GitHub:
     def missing(self, project: ForgeProject) -> str | None:
         """A project, a token or `gh`, and an address that the token may be sent to."""
         if len(project.path.split("/")) != 2 or not project.host:
-            return f"{project.path!r} is no repository on GitHub; it would be OWNER/NAME on a host."
+            return f"{project.path!r} is not a repository on GitHub; it would be OWNER/NAME on a host."
         if _token() is None:
             return None if is_gh_installed() else f"set {TOKEN_VARIABLES[0]}, or install `gh` and sign in."
         address = _api_url(project)
@@ -166,5 +166,5 @@ def _head(row: Any) -> str | None:
 
 def _pull_request(row: Any) -> PullRequest:
     if not isinstance(row, Mapping) or not isinstance(row.get("number"), int):
-        raise ForgeError("GitHub's answer is no pull request; is the address of its API right?")
+        raise ForgeError("GitHub's answer is not a pull request; is the address of its API right?")
     return PullRequest(number=row["number"], url=str(row.get("html_url")), is_open=row.get("state") == "open")

@@ -21,7 +21,7 @@ class GitLab:
     def missing(self, project: ForgeProject) -> str | None:
         """A project, a token, and an address that the token may be sent to."""
         if "/" not in project.path or not project.host:
-            return f"{project.path!r} is no project on GitLab; it would be GROUP/NAME on a host."
+            return f"{project.path!r} is not a project on GitLab; it would be GROUP/NAME on a host."
         if not os.environ.get(TOKEN_VARIABLE):
             return f"set {TOKEN_VARIABLE} to a token with the scope `api`."
         address = _api_url(project)
@@ -102,5 +102,5 @@ def _find_user_id(rest: ForgeApi, name: str) -> int:
 
 def _merge_request(row: Any) -> PullRequest:
     if not isinstance(row, Mapping) or not isinstance(row.get("iid"), int):
-        raise ForgeError("GitLab's answer is no merge request; is the address of its API right?")
+        raise ForgeError("GitLab's answer is not a merge request; is the address of its API right?")
     return PullRequest(number=row["iid"], url=str(row.get("web_url")), is_open=row.get("state") == "opened")

@@ -170,4 +170,4 @@ def _decode_body(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
-        raise ForgeError("the forge's answer is no JSON; is the address of its API right?") from fault
+        raise ForgeError("the forge's answer is not JSON; is the address of its API right?") from fault

@@ -122,13 +122,15 @@ def parse_proxy_request(head: bytes) -> ProxyRequest:
     first, *headers = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     matched = _REQUEST_LINE.fullmatch(first)
     if matched is None:
-        raise BadProxyRequestError("this is no HTTP/1 request")
+        raise BadProxyRequestError("this is not an HTTP/1 request")
     method, target = matched[1], matched[2].decode()
     if method == b"CONNECT":
         host, port = _parse_authority(target, _HTTPS)
         return ProxyRequest(host=host, port=port, is_tunnel=True, opening=b"")
     if not target.lower().startswith(_HTTP_SCHEME):
-        raise BadProxyRequestError("this is a proxy: give it a whole http:// address, or CONNECT for everything else")
+        raise BadProxyRequestError(
+            "this is a proxy: give it a complete http:// address, or CONNECT for everything else"
+        )
     authority, path = _split_target(target[len(_HTTP_SCHEME) :])
     host, port = _parse_authority(authority, _HTTP)
     opening = b"".join(
@@ -156,7 +158,7 @@ def _filter_headers(headers: list[bytes]) -> list[bytes]:
     kept = []
     for matched in matches:
         if matched is None:
-            raise BadProxyRequestError("this holds a header that is none")
+            raise BadProxyRequestError("this has an invalid header")
         if matched[1].lower() not in _HEADERS_NOT_FORWARDED:
             kept.append(matched[0] + b"\r\n")
     return kept
@@ -256,7 +258,7 @@ class EgressProxy:
 
     async def _connect(self, request: ProxyRequest) -> StreamConnection:
         if not self._allowed.allows(request.host, request.port):
-            raise self._refuse(request, "is not among the hosts that this suite lets through")
+            raise self._refuse(request, "is not among the hosts that this suite allows")
         try:
             async with asyncio.timeout(self._limits.connect_seconds):
                 addresses = await self._resolve(request.host, request.port)

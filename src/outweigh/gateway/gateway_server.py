@@ -199,7 +199,7 @@ class ReverseProxy:
         route = find_route(request.method, request.path, request.headers)
         dialect = None if route is None else route.dialect
         if not (run.is_open and shows_run_key(run.key, request.headers, request.query)):
-            message = "This key opens nothing here: it is not that of the run behind this port."
+            message = "This key is not valid here: it is not the key of the run behind this port."
             return _refusal_response(make_refusal(dialect, RefusalReason.UNKNOWN_KEY, message))
         if route is None:
             wanted = f"{request.method} {request.path}"
@@ -208,7 +208,9 @@ class ReverseProxy:
                 make_refusal(None, RefusalReason.NOT_SERVED, f"The gateway does not serve {wanted}.")
             )
         if request.headers.get("content-encoding", "identity").lower() != "identity":
-            message = "A packed request is not read, because a small one can hold gigabytes; send it as it is."
+            message = (
+                "A compressed request is not read, because a small one can contain gigabytes; send it uncompressed."
+            )
             return _refusal_response(make_refusal(dialect, RefusalReason.UNREADABLE, message))
         with RequestBody(run.body_limit) as body:
             try:

@@ -96,7 +96,7 @@ def _to_ascii(entry: str) -> str:
 
 def _invalid_entry(entry: str) -> UsageError:
     return UsageError(
-        f"[sandbox] allow_hosts names {entry!r}, which is no host: write a name (api.example.org), all names below one "
-        "(*.files.example.org) or an address (192.0.2.1, [2001:db8::1]), each with a port if it is not 80 or 443 "
+        f"[sandbox] allow_hosts names {entry!r}, which is not a host: write a name (api.example.org), all names below "
+        "one (*.files.example.org) or an address (192.0.2.1, [2001:db8::1]), each with a port if it is not 80 or 443 "
         "(git.example.org:8443)."
     )

@@ -50,7 +50,7 @@ class RequestBody:
         if len(self._content) + len(chunk) > self._largest:
             raise BodyTooLargeError(f"A request may have {self._largest >> 20} MiB; this one has more.")
         if len(chunk) > self._limit.remaining_bytes:
-            raise BodyTooLargeError("The requests that this run has under way are too large together.")
+            raise BodyTooLargeError("The requests that this run has in progress are too large together.")
         self._limit.remaining_bytes -= len(chunk)
         self._content += chunk
 

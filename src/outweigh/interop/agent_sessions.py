@@ -271,7 +271,7 @@ class MiniSweAgentImporter:
 
 
 def read_mini_swe_trajectory(content: bytes, file: Path, notes: ImportNotes) -> AgentReport:
-    """Read one trajectory; one without messages raises an EvidenceError, because it is no run without steps."""
+    """Read one trajectory; one without messages raises an EvidenceError, because it is not a run without steps."""
     from outweigh.agents.mini_swe_agent.trajectory import MiniSweAgentReader  # noqa: PLC0415
 
     document = as_dict(decode_json_document(content, file, notes))

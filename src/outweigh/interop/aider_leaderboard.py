@@ -81,5 +81,5 @@ def _aggregate(called: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def _rows(path: Path, notes: ImportNotes) -> list[Any]:
     found = read_yaml(path, notes, LEADERBOARD_BYTES)
     if not isinstance(found, list):
-        raise EvidenceError(f"{path} is no leaderboard of aider: it holds no list of rows.")
+        raise EvidenceError(f"{path} is not a leaderboard of aider: it holds no list of rows.")
     return found

@@ -113,7 +113,7 @@ def read_label(value: Any) -> str | None:
         return str(value).strip() or None
     if value is None:
         return None
-    raise ValueError("which is no name")
+    raise ValueError("which is not a name")
 
 
 def unless_unknown(reading: CellReader) -> CellReader:
@@ -136,7 +136,7 @@ def read_count(value: Any) -> int:
     _refuse_thousands(value)
     found = as_count(_parse_number(value))
     if found is None:
-        raise ValueError("which is no count")
+        raise ValueError("which is not a count")
     return found
 
 
@@ -169,7 +169,7 @@ def read_time(value: Any) -> datetime:
     if found is None and isinstance(value, str):
         found = parse_time(_parse_number(value))
     if found is None:
-        raise ValueError("which is no moment; write it as 2026-11-15T09:30:00Z, or in seconds since 1970")
+        raise ValueError("which is not a moment; write it as 2026-11-15T09:30:00Z, or in seconds since 1970")
     return found
 
 

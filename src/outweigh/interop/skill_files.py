@@ -144,7 +144,7 @@ def _missing_evals_hint(path: Path) -> str:
     if not path.exists():
         return f"there is no {path}; name a skill's folder, or its {EVALS_FILE}."
     if not (path / SKILL_FILE).is_file():
-        return f"{path} is no skill: it has neither a {SKILL_FILE} nor {EVALS_PATH}. Name the skill's own folder."
+        return f"{path} is not a skill: it has neither a {SKILL_FILE} nor {EVALS_PATH}. Name the skill's own folder."
     return (
         f"{path} is a skill without evals. Write {path / EVALS_PATH}: "
         '{"skill_name": …, "evals": [{"id": 1, "prompt": …, "expected_output": …, "expectations": […]}]}; or take the '

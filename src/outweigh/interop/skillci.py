@@ -116,7 +116,9 @@ def _read_fixture(task: SkillCiTask, source: Path, root: Path) -> Path:
     except (OSError, ValueError, RuntimeError):
         fixture, there = source.parent, False
     if not there:
-        raise UsageError(f"{source}: fixtureDir: {task.fixture_dir!r} is no folder; name the one that the task needs.")
+        raise UsageError(
+            f"{source}: fixtureDir: {task.fixture_dir!r} is not a folder; name the one that the task needs."
+        )
     if not fixture.is_relative_to(root.resolve()):
         raise UsageError(
             f"{source}: fixtureDir: {task.fixture_dir!r} leads out of {root}. Name a folder above both, or copy the "

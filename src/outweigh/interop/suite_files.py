@@ -40,7 +40,7 @@ def read_bytes(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
     except (OSError, ValueError) as fault:
         raise UsageError(f"{path} cannot be read: {getattr(fault, 'strerror', None) or fault}.") from None
     if len(content) > limit:
-        raise UsageError(f"{path} has more than {limit // 2**20} MiB, which is no suite that a person wrote.")
+        raise UsageError(f"{path} has more than {limit // 2**20} MiB, which is not a suite that a person wrote.")
     return content
 
 
@@ -178,7 +178,7 @@ def convert_table(value: object, kind: type[TableT], source: Path) -> TableT:
 def _hint(fault: str, kind: type[ForeignTable]) -> str:
     unknown = _UNKNOWN_KEY.search(fault)
     if unknown is None:
-        return " Mend it there, and read the suite again."
+        return " Fix it there, and read the suite again."
     near = get_close_matches(unknown[1], set(_known_keys(inspect.type_info(kind))), n=1)
     return f" Did you mean `{near[0]}`?" if near else " Nothing would be done with it here: take it out."
 

@@ -41,7 +41,7 @@ INSTANCE_REPORT_FILE = "report.json"
 INSTANCE_PATCH_FILE = "patch.diff"
 _MARKS = (b'"resolved_ids"', b'"resolvedIds"', b'"model_patch"', b'"total_instances"')
 _FACTS = ("total_instances", "submitted_instances", "resolved_instances", "unresolved_instances", "score")
-_NO_SUITE = "says what was resolved, and nothing about the rest: name all instances of the suite by --tasks FILE."
+_NO_SUITE = "says what was resolved, and nothing about the rest: name all instances of the suite with --tasks FILE."
 
 
 class SweBenchImporter:
@@ -164,7 +164,7 @@ def _reports(path: Path, notes: ImportNotes) -> Iterator[Path]:
             known.add(file.parent)
             yield file
         else:
-            notes.warn(f"{file} lies within the folder of another instance, as a copy would; it is left out.")
+            notes.warn(f"{file} is within the folder of another instance, as a copy would; it is left out.")
 
 
 def _select_suite(found: Iterator[InstanceOutcome], tasks: frozenset[str] | None) -> Iterator[InstanceOutcome]:

@@ -58,7 +58,9 @@ def table_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
     elif suffix == ".parquet":
         yield from _parquet_rows(path)
     else:
-        raise EvidenceError(f"{path} is no table that is known here: its name must end in {', '.join(TABLE_SUFFIXES)}.")
+        raise EvidenceError(
+            f"{path} is not a table that is known here: its name must end in {', '.join(TABLE_SUFFIXES)}."
+        )
 
 
 def sampled_columns(path: Path, notes: ImportNotes | None = None) -> dict[str, Any]:
@@ -108,7 +110,7 @@ def _folder_rows(folder: Path, notes: ImportNotes) -> Iterator[TableRow]:
 def _array_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
     rows = read_json(path, notes)
     if not isinstance(rows, list):
-        raise EvidenceError(f"{path} is no array of rows; {_row_array_hint(rows, path)}.")
+        raise EvidenceError(f"{path} is not an array of rows; {_row_array_hint(rows, path)}.")
     for number, row in enumerate(rows, start=1):
         if isinstance(row, dict):
             yield TableRow(path, number, row)
@@ -149,7 +151,9 @@ def _csv_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
                 else:
                     notes.unread(path, line, f"{len(row)} cells under {len(header)} columns")
         except csv.Error as fault:
-            raise EvidenceError(f"{path}:{before + reader.line_num} is no CSV that can be read: {fault}.") from None
+            raise EvidenceError(
+                f"{path}:{before + reader.line_num} is not a CSV file that can be read: {fault}."
+            ) from None
 
 
 def _text_lines(stream: BinaryIO, path: Path, notes: ImportNotes) -> Iterator[str]:
@@ -183,4 +187,4 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
                     number += 1
                     yield TableRow(path, number, cells)
     except (ArrowException, OSError, UnicodeDecodeError) as fault:
-        raise EvidenceError(f"{path} is no Parquet file that can be read: {fault}.") from None
+        raise EvidenceError(f"{path} is not a Parquet file that can be read: {fault}.") from None

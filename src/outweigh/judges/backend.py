@@ -32,7 +32,7 @@ def key_missing(judge: JudgeSpec, variable: str) -> str | None:
     """Why a judge has no key; an empty variable means that it needs none."""
     if not variable or os.environ.get(variable):
         return None
-    return f"judge {judge.name!r}: {variable} is not in the environment; export it, or name another by options.key."
+    return f"judge {judge.name!r}: {variable} is not in the environment; export it, or name another with options.key."
 
 
 def answered(

@@ -62,7 +62,7 @@ class ClaudeCliJudge:
         if which(options.program) is None:
             return (
                 f"judge {judge.name!r}: there is no program {options.program!r} on your PATH. Install Claude Code, or "
-                "name the program by options.program."
+                "name the program with options.program."
             )
         return None
 

@@ -40,9 +40,8 @@ class CommandJudge:
         except UsageError as error:
             return str(error)
         if not words or which(words[0]) is None:
-            return (
-                f"judge {judge.name!r}: there is no program {words[0] if words else ''!r}; name one by options.command."
-            )
+            program = words[0] if words else ""
+            return f"judge {judge.name!r}: there is no program {program!r}; name one with options.command."
         return None
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:

@@ -83,7 +83,7 @@ def _until_end(process: "Popen[bytes]", deadline: float, cancel: Event) -> Progr
         except TimeoutExpired:
             continue
         return ProgramOutput(stdout=out, stderr=err, exit_code=process.returncode, failure=None)
-    reason = "the asking was ended" if cancel.is_set() else "no answer in time"
+    reason = "the question was cancelled" if cancel.is_set() else "no answer in time"
     return _no_output(make_failure(FailureKind.TIMEOUT, reason))
 
 

@@ -76,7 +76,7 @@ class OpenAiCompatibleJudge:
             return _answer(decode_json(content), options)
         except ValueError:
             return failed_answer(
-                make_failure(FailureKind.CUT_STREAM, f"the service's answer is no JSON: {content[:_SHOWN]!r}")
+                make_failure(FailureKind.CUT_STREAM, f"the service's answer is not JSON: {content[:_SHOWN]!r}")
             )
 
 
@@ -120,7 +120,7 @@ def _answer(content: object, options: _Options) -> JudgeAnswer:
     words = str_at(choice, "message", "content")
     if words is None:
         return failed_answer(
-            make_failure(FailureKind.NO_RESULT, "the service's answer has no words"), usage=usage, model=model
+            make_failure(FailureKind.NO_RESULT, "the service's answer has no text"), usage=usage, model=model
         )
     return answered(words, usage=usage, model=model)
 

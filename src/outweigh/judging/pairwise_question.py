@@ -141,7 +141,7 @@ def read_pair_answer(text: str, rubric: Rubric) -> PairwiseAnswer:
     criteria = {criterion.name: criterion for criterion in rubric.criteria}
     for entry in answer.answers:
         if entry.id not in criteria:
-            raise UnusableAnswerError(f"{entry.id[:200]!r} is no id of the rubric.")
+            raise UnusableAnswerError(f"{entry.id[:200]!r} is not an id of the rubric.")
         if entry.id in entries:
             raise UnusableAnswerError(f"{entry.id!r} is answered twice.")
         entries[entry.id] = entry

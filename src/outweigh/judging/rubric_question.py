@@ -188,7 +188,7 @@ def _answer(entry: object, questions: Mapping[str, RubricQuestion], longest: int
     place = entry["id"]
     question = questions.get(place)
     if question is None:
-        raise UnusableAnswerError(f"{place[:200]!r} is no id of the rubric.")
+        raise UnusableAnswerError(f"{place[:200]!r} is not an id of the rubric.")
     if unknown := entry.keys() - _ANSWER_KEYS:
         raise UnusableAnswerError(f"{place!r} has unknown keys: {quote_names(sorted(unknown))}.")
     if "score" not in entry:

@@ -235,7 +235,7 @@ def refuse_invalid(invalid: InvalidLine) -> None:
         f" If another harness wrote it, `outweigh import {quote(invalid.source)} -o RUNS` reads it." if foreign else ""
     )
     raise EvidenceError(
-        f"{invalid}.{hint} Mend or remove that line, or pass --skip-invalid to go on without it "
+        f"{invalid}.{hint} Fix or remove that line, or pass --skip-invalid to continue without it "
         "(evidence with skipped lines never promotes)."
     )
 

@@ -65,9 +65,7 @@ class JsonLineDecoder:
         """Sentences about lines that could not be read; call it after `finish`."""
         found = []
         if self.invalid_count:
-            found.append(
-                f"{_lines(self.invalid_count)} of the agent's output {_is_are(self.invalid_count)} no JSON object"
-            )
+            found.append(f"{_lines(self.invalid_count)} of the agent's output could not be read as a JSON object")
         if self.too_long_count:
             found.append(
                 f"{_lines(self.too_long_count)} of the agent's output {_is_are(self.too_long_count)} too long to read"

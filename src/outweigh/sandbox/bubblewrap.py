@@ -252,7 +252,7 @@ def _probe() -> _BubblewrapProbe:
         )
     if program is None:
         return _BubblewrapProbe(
-            missing="bubblewrap is not installed; `apt-get install bubblewrap`, or your system's way."
+            missing="bubblewrap is not installed; run `apt-get install bubblewrap`, or use your package manager."
         )
     if architecture is None:
         return _BubblewrapProbe(

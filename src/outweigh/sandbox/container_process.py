@@ -28,7 +28,7 @@ def find_first_process(
     """
     state = engine.run("inspect", "--format", "{{.State.Pid}}", container)
     if state.code != 0:
-        raise SandboxError(f"{engine.name} does not tell the first process of a container: {state.error}.")
+        raise SandboxError(f"{engine.name} does not report the first process of a container: {state.error}.")
     deadline = monotonic() + begin_seconds
     while not _has_argument(state.out, container):  # just after the start, it is still the engine's own program
         if monotonic() > deadline:

@@ -52,7 +52,7 @@ def _join_new_keyring() -> None:
         return
     fault = ctypes.get_errno()
     if fault not in _NO_KEYS:
-        raise SandboxError(f"the sandbox cannot be given a session keyring of its own: {os.strerror(fault)}.")
+        raise SandboxError(f"the sandbox cannot be given its own session keyring: {os.strerror(fault)}.")
 
 
 @cache

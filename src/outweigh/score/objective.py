@@ -66,7 +66,7 @@ def _part(check: CheckResult) -> float | None:
 def r_prog(milestones: Sequence[Milestone] | None) -> Quantity:
     """Achieved weighted steps / expected weighted steps."""
     if milestones is None:
-        return unknown("no step is expected, or nobody could tell which were reached")
+        return unknown("no step is expected, or the run does not show which were reached")
     return progress(
         achieved=sum(step.weight for step in milestones if step.achieved),
         expected=sum(step.weight for step in milestones),
@@ -81,7 +81,7 @@ def progress(achieved: float, expected: float) -> Quantity:
 def skill_used(loaded: ObservedSetup | None) -> Quantity:
     """1 when the agent used a skill in this run, 0 when it had some and used none."""
     if loaded is None or loaded.skills_used is None:
-        return unknown("nobody could see whether a skill was used")
+        return unknown("the run does not show whether a skill was used")
     return known(1.0 if loaded.skills_used else 0.0)
 
 

@@ -79,7 +79,7 @@ def cache_normalised_cost(run: RunRecord, prices: PriceTables) -> Quantity:
 
 
 def _not_the_whole(beyond: str) -> str:
-    return f"the agent reports {beyond}, so nobody measured the whole run"
+    return f"the agent reports {beyond}, so part of the run was not measured"
 
 
 def _usage_by_model(run: RunRecord) -> Mapping[str | None, Usage]:

@@ -56,5 +56,5 @@ def open_atomic(target: Path) -> Iterator[BinaryIO]:
 
 def _explain(target: Path, fault: OSError) -> str | None:
     if isinstance(fault, FileNotFoundError) and not target.parent.exists():
-        return f"its folder is not there; make it by `mkdir -p {quote(str(target.parent))}`"
+        return f"its folder does not exist; make it with `mkdir -p {quote(str(target.parent))}`"
     return fault.strerror

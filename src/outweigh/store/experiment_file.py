@@ -197,7 +197,7 @@ def check_experiment(
     )
     if known is not None and (changes := tuple(_find_changes(known, suite, settings_fingerprint(spec), versions))):
         raise UsageError(
-            f"{folder} holds another experiment: {' and '.join(changes)}. Name another folder by -o, where --reuse "
+            f"{folder} holds another experiment: {' and '.join(changes)}. Name another folder with -o, where --reuse "
             f"{folder} takes over the baseline's runs that still fit, or change the suite back."
         )
 

@@ -154,7 +154,7 @@ class ImportFolder:
         except OSError as fault:
             self._held.close()
             raise UsageError(
-                f"{fault.filename or self.folder} cannot be used for runs: {fault.strerror}. Name a folder by -o."
+                f"{fault.filename or self.folder} cannot be used for runs: {fault.strerror}. Name a folder with -o."
             ) from fault
         except BaseException:
             self._held.close()

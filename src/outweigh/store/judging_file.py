@@ -60,7 +60,7 @@ def read_judging(folder: Path) -> JudgingFile | None:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as fault:
         raise EvidenceError(
-            f"{folder / JUDGING_FILE} cannot be read: {fault}. Remove it and name the suite by -c to write it again."
+            f"{folder / JUDGING_FILE} cannot be read: {fault}. Remove it and name the suite with -c to write it again."
         ) from fault
 
 

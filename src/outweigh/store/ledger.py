@@ -102,7 +102,7 @@ def _ledger(path: Path, lines: Sequence[bytes], damaged: int) -> Ledger:
             entry = msgspec.json.decode(line, type=LedgerLine)
         except msgspec.MsgspecError as fault:
             raise EvidenceError(
-                f"{path} cannot be read: {fault}. Use the release that wrote it, or name another ledger by --ledger."
+                f"{path} cannot be read: {fault}. Use the release that wrote it, or name another ledger with --ledger."
             ) from fault
         # Copies of a ledger that were put together may hold a verdict twice; the refusal counts.
         known = found.get(entry.evidence_sha256)

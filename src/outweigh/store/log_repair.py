@@ -79,6 +79,6 @@ def refuse_damage(repairs: Sequence[LogRepair], *, go_on_without: bool) -> None:
     copies = " and ".join(str(repair.copy) for repair in repairs if repair.copy is not None)
     raise EvidenceError(
         f"{'; '.join(map(str, damaged[:_SHOWN]))}{more}. Nothing was changed, and a copy is in {copies}. Restore the "
-        "file from a backup, or pass --go-on-without to make anew what they recorded (evidence with damaged lines "
+        "file from a backup, or pass --go-on-without to repeat what they recorded (evidence with damaged lines "
         "never promotes)."
     )

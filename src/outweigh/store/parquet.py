@@ -59,7 +59,7 @@ def parquet_records(path: Path, on_invalid: OnInvalid) -> Iterator[LocatedRecord
         file = parquet.ParquetFile(path)
         if RECORD not in file.schema_arrow.names:
             raise EvidenceError(
-                f"{path} is a table, and none that `outweigh store export` wrote. "
+                f"{path} is a table that `outweigh store export` did not write. "
                 f"`outweigh import table {path}` reads it."
             )
         if not file.metadata.num_rows:

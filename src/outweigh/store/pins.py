@@ -51,7 +51,7 @@ def write_pin(folder: Path, pin: Pin, runs: Sequence[RunRecord], artifacts: Arti
     """Keep the runs with everything they name; a pin of that name is not overwritten."""
     target = folder / pin.name
     if (target / PIN_FILE).exists():
-        raise UsageError(f"{target} is a pin already; name another by --name, or remove that one.")
+        raise UsageError(f"{target} is a pin already; name another with --name, or remove that one.")
     with FolderRunStore.open(target, writer=PIN_WRITER) as store:
         kept = {(record.run_id, record.attempt) for attempts in store.finished().values() for record in attempts}
         for run in runs:
@@ -87,7 +87,7 @@ def read_pin(folder: Path) -> Pin:
     try:
         return msgspec.json.decode((folder / PIN_FILE).read_bytes(), type=Pin)
     except FileNotFoundError:
-        raise UsageError(f"{folder} is no pin; `outweigh baseline pin` makes one.") from None
+        raise UsageError(f"{folder} is not a pin; `outweigh baseline pin` makes one.") from None
     except (OSError, msgspec.MsgspecError) as fault:
         raise EvidenceError(f"{folder / PIN_FILE} cannot be read: {fault}. Remove the pin and pin again.") from fault
 

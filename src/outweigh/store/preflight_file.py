@@ -16,7 +16,7 @@ def write_preflight(folder: Path, preflight: Preflight) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to by -o.") from fault
+        raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to with -o.") from fault
     write_atomic(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(preflight), indent=2), b"\n"])
 
 

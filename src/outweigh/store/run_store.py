@@ -234,7 +234,7 @@ class FolderRunStore:
     def _not_kept(self, what: str, fault: OSError) -> EvidenceError:
         return EvidenceError(
             f"{what} could not be kept in {self.folder}: {fault.strerror}. What was kept before is safe; "
-            "make room or mend the disk, then start again to go on from there."
+            "free some disk space, then start again to continue from there."
         )
 
 
@@ -262,7 +262,7 @@ class PreferenceLog:
         except OSError as fault:
             raise EvidenceError(
                 f"an answer about task {preference.task_id!r} could not be kept in {self._folder}: {fault.strerror}. "
-                "What was kept before is safe; make room or mend the disk, then start again to go on from there."
+                "What was kept before is safe; free some disk space, then start again to continue from there."
             ) from fault
 
     def close(self) -> None:

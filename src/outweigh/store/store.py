@@ -204,7 +204,7 @@ class StoreSet:
         """What the suites decide by; None where there is none."""
         policies = [experiment.policy for experiment in self.experiments()]
         if any(policy != policies[0] for policy in policies):
-            raise UsageError("the stores were made under different policies; choose one by --policy.")
+            raise UsageError("the stores were made under different policies; choose one with --policy.")
         return policies[0] if policies else None
 
     def planned_looks(self) -> int | None:
@@ -229,7 +229,9 @@ class StoreSet:
             return named
         profiles = {experiment.profile for experiment in self.experiments()}
         if len(profiles) > 1:
-            raise UsageError(f"the stores have the profiles {' and '.join(sorted(profiles))}; choose one by --profile.")
+            raise UsageError(
+                f"the stores have the profiles {' and '.join(sorted(profiles))}; choose one with --profile."
+            )
         return profiles.pop() if profiles else OBJECTIVE_FIRST.name
 
     def setup(self, baseline: str, candidates: Sequence[str]) -> ArmSetups | None:

@@ -242,10 +242,10 @@ class SandboxContract(SandboxPortContract):
 
             def on_output(chunk: bytes) -> None:
                 heard.append(chunk)
-                sandbox.write("heard", b"")
+                sandbox.write("received", b"")
 
             script = (
-                f"echo begun; until [ -e heard ]; do sleep 0.02; done; head -c {_STREAMED_BYTES} /dev/zero; echo end"
+                f"echo begun; until [ -e received ]; do sleep 0.02; done; head -c {_STREAMED_BYTES} /dev/zero; echo end"
             )
             done = sandbox.exec(
                 ["sh", "-c", script], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, on_output=on_output

@@ -85,7 +85,7 @@ def read_trajectory(content: bytes, source: str = "the trajectory") -> AtifTraje
     try:
         trajectory = _decoder.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
-        raise EvidenceError(f"{source} is no trajectory in the ATIF format: {fault}. Export it again.") from None
+        raise EvidenceError(f"{source} is not a trajectory in the ATIF format: {fault}. Export it again.") from None
     version = _VERSION.fullmatch(trajectory.schema_version)
     if version is None or int(version["minor"]) > _NEWEST_MINOR:
         raise EvidenceError(

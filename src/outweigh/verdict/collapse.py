@@ -54,7 +54,7 @@ class CollapseTest(Struct, frozen=True, kw_only=True):
     p_value: float | None
     lesser: tuple[str, ...]
 
-    def rings(self, alpha: float) -> bool:
+    def is_alarm(self, alpha: float) -> bool:
         """Whether more tasks collapsed, or one fell deeper, than chance explains."""
         return bool(self.dropped) and self.p_value is not None and self.p_value <= alpha
 

@@ -224,7 +224,7 @@ def _drops(
 
 
 def _collapsed(collapse: CollapseTest, rates: ErrorRates) -> tuple[Regression, ...]:
-    if not collapse.rings(rates.task_alarm):
+    if not collapse.is_alarm(rates.task_alarm):
         return ()
     return tuple(
         Regression(

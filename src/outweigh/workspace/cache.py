@@ -190,7 +190,7 @@ class WorkspaceCache:
         try:
             target.mkdir(parents=True)
         except OSError as fault:
-            raise SandboxError(f"no workspace can be laid out at {target}: {fault.strerror}.") from fault
+            raise SandboxError(f"the workspace cannot be prepared at {target}: {fault.strerror}.") from fault
         layout = overlay_mounted(pristine, target, self._remove) if self._overlays else nullcontext(enter_result=False)
         with self._removed_afterwards(target), layout as is_mounted:
             if not is_mounted:

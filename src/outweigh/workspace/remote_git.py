@@ -58,12 +58,12 @@ class UserGitSettings:
     def address(self, remote: str, *, push: bool = False) -> str:
         """The URL of a remote, as git would use it."""
         if not _REMOTE_NAME.fullmatch(remote):
-            raise UsageError(f"{remote!r} is no name of a remote.")
+            raise UsageError(f"{remote!r} is not the name of a remote.")
         options = ["--push"] if push else []
         try:
             return _run_user_git(self._folder, "remote", "get-url", *options, "--", remote).strip()
         except UsageError as fault:
-            raise UsageError(f"{self._folder} has no remote {remote!r}; name one by --remote.") from fault
+            raise UsageError(f"{self._folder} has no remote {remote!r}; name one with --remote.") from fault
 
     def network_environment(self) -> dict[str, str]:
         """An environment in which git reaches remotes as the user's git does, and never prompts.
@@ -91,7 +91,7 @@ class UserGitSettings:
         own = os.environ.get(f"GIT_{role}_{part}".upper()) or settings.get(f"{role}.{part}")
         value = own or settings.get(f"user.{part}")
         if not value:
-            raise UsageError(f"git does not know who makes the commit; set it: git config user.{part} …")
+            raise UsageError(f"git has no author for the commit; set one: git config user.{part} …")
         return value
 
 
@@ -157,7 +157,7 @@ class GitUpstream:
             target, _, name = line.partition("\t")
             if name == "HEAD" and target.startswith("ref: refs/heads/"):
                 return target.removeprefix("ref: refs/heads/")
-        raise UsageError("the remote does not say which branch is its main one; name one by --into.")
+        raise UsageError("the remote does not say which branch is the main one; name it with --into.")
 
     def tip(self, branch: str) -> str | None:
         """The commit of a branch, fetched with its parent; None where there is no such branch."""
@@ -209,7 +209,7 @@ class GitUpstream:
         self._run_remote("push", *options, "--", self._push_address, refspec)
 
     def _reference(self, branch: str) -> str:
-        reference, wrong = f"refs/heads/{branch}", f"{branch!r} is no name of a branch."
+        reference, wrong = f"refs/heads/{branch}", f"{branch!r} is not the name of a branch."
         if branch.startswith("-"):
             raise UsageError(wrong)
         try:
@@ -249,7 +249,7 @@ def _place(private: Path, entries: dict[str, TreeEntry], folder: str, change: Fi
     for parent in PurePosixPath(whole).parents:
         if str(parent) in entries:
             raise UsageError(
-                f"{whole!r} cannot be written: {str(parent)!r} is no folder in the base, but a link, a file or a "
+                f"{whole!r} cannot be written: {str(parent)!r} is not a folder in the base, but a link, a file or a "
                 "submodule. Promote it by hand."
             )
     if any(path.startswith(f"{whole}/") for path in entries):

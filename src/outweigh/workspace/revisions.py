@@ -54,18 +54,18 @@ class GitRevisions:
     @property
     def top(self) -> Path:
         """The repository's working folder."""
-        return Path(self._rev_parse("--show-toplevel", why="it lies in no working copy of a git repository"))
+        return Path(self._rev_parse("--show-toplevel", why="it is not in a working copy of a git repository"))
 
     @property
     def hash_length(self) -> int:
         """The length of its object names in hexadecimal digits."""
-        kind = self._rev_parse("--show-object-format", why="it lies in no git repository")
+        kind = self._rev_parse("--show-object-format", why="it is not in a git repository")
         return 64 if kind == "sha256" else 40
 
     def commit(self, ref: str) -> str:
         """The full hash of the commit that a ref names; a ref is never passed to git as an option."""
         if ref.startswith("-") or not ref.isprintable() or not ref.strip():
-            raise UsageError(f"{ref!r} is no name of a branch, a tag or a commit.")
+            raise UsageError(f"{ref!r} is not the name of a branch, a tag or a commit.")
         why = f"there is no commit {ref!r}. Fetch it first; a CI job that checks out one commit alone does not have it"
         found = self._rev_parse("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=why)
         if not _FULL_HASH.fullmatch(found):
@@ -91,7 +91,7 @@ class GitRevisions:
 
     def check_out(self, commit: str, target: Path) -> None:
         """Check out a commit into an empty folder, byte for byte; tasks that name this repository still find it."""
-        own = self._rev_parse("--absolute-git-dir", why="it lies in no git repository")
+        own = self._rev_parse("--absolute-git-dir", why="it is not in a git repository")
         with self._borrowed(commit) as repository:
             environment = {
                 "GIT_DIR": str(repository),
@@ -102,7 +102,7 @@ class GitRevisions:
                 git("read-tree", commit, folder=target, environment=environment)
                 git("checkout-index", "--all", folder=target, environment=environment)
             except GitError as fault:
-                raise UsageError(f"commit {commit} of {self._folder} cannot be laid out: {fault}.") from fault
+                raise UsageError(f"commit {commit} of {self._folder} cannot be prepared: {fault}.") from fault
         (target / ".git").write_text(f"gitdir: {own}\n")
 
     def _rev_parse(self, *arguments: str, why: str) -> str:
@@ -114,7 +114,7 @@ class GitRevisions:
     @contextmanager
     def _borrowed(self, commit: str) -> Iterator[Path]:
         objects = Path(
-            self._folder, self._rev_parse("--git-path", "objects", why="it lies in no git repository")
+            self._folder, self._rev_parse("--git-path", "objects", why="it is not in a git repository")
         ).resolve()
         with TemporaryDirectory(prefix="outweigh-git-") as name:
             folder = Path(name)
@@ -167,7 +167,7 @@ def refuse_unsafe_path(path: str) -> None:
     """Refuse a path that leads out or into `.git`, or that is not printable."""
     strange = any(part.lower() == ".git" or part in ("", ".", "..") for part in path.split("/"))
     if strange or "\\" in path or not path.isprintable():
-        raise UsageError(f"{path!r} is no path that can be laid into a workspace; rename it.")
+        raise UsageError(f"{path!r} is not a path that can be written to a workspace; rename it.")
 
 
 def _refuse_large(path: str, size: int, total: int) -> None:
@@ -214,7 +214,7 @@ class RevisionReader:
             place = self._target(place, found)
         if found is None or not found.is_file:
             raise UsageError(
-                f"{path!r} is a link to {place!r}, which is no file in the configuration's folder; copy what it means."
+                f"{path!r} is a link to {place!r}, which is not a file in the configuration's folder; copy it instead."
             )
         return place
 
@@ -235,7 +235,7 @@ def _contents(repository: Path, names: Iterable[str]) -> dict[str, bytes]:
         end = stream.index(b"\n", place)
         size = stream[place:end].rpartition(b" ")[2]
         if not size.isdigit():
-            raise UsageError(f"the repository does not have the object {name}; fetch it whole, without a filter.")
+            raise UsageError(f"the repository does not have the object {name}; fetch it completely, without a filter.")
         found[name] = stream[end + 1 : end + 1 + int(size)]
         place = end + 2 + int(size)
     return found
@@ -245,4 +245,6 @@ def _read(repository: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     try:
         return git(*arguments, folder=repository, environment={"GIT_DIR": str(repository)}, stdin=stdin)
     except GitError as fault:
-        raise UsageError(f"the repository cannot be read; was it fetched whole, without a filter? {fault}.") from fault
+        raise UsageError(
+            f"the repository cannot be read; was it fetched completely, without a filter? {fault}."
+        ) from fault

@@ -141,7 +141,7 @@ def test_a_change_that_did_nothing_spends_its_level(untested: Promotable, ledger
 
     (line,) = read_ledger(ledger).lines
     assert (line.promotable, line.p_value) == (False, None)
-    assert "nothing improved, and that is spent" in answer.out
+    assert "nothing improved, and that level is used up" in answer.out
     assert "9.8 are left" in answer.out
 
 

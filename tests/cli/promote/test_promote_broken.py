@@ -30,7 +30,7 @@ def test_a_step_that_the_forge_refuses_takes_back_what_was_made(
 
     assert answer.code == 2
     assert said in answer.err
-    assert "Taken back: " in answer.err
+    assert "Undone: " in answer.err
     assert "Nothing remains open." in answer.err
     assert TOKEN not in answer.err + answer.out
     assert [pull["state"] for pull in forge.pulls if pull["state"] == "open"] == []
@@ -66,7 +66,7 @@ def test_what_cannot_be_taken_back_is_said(change: Promotable, forge: LoopbackFo
     answer = outweigh(*change.execute(forge, "--label", "a"))
 
     assert answer.code == 2
-    assert "This could not be taken back and may remain: pull request" in answer.err
+    assert "This could not be undone and may remain: pull request" in answer.err
     assert change.branches() == ["main"]
 
 
@@ -92,7 +92,7 @@ def test_a_push_that_is_cut_off_leaves_nothing_behind(
     answer = outweigh(*change.execute(forge))
 
     assert answer.code == 2
-    assert "Taken back: branch outweigh/promote-" in answer.err
+    assert "Undone: branch outweigh/promote-" in answer.err
     assert marker.exists()
     assert forge.pulls == []
     assert change.untouched()
@@ -113,7 +113,7 @@ def test_an_interrupted_promotion_takes_back_what_it_made(change: Promotable, fo
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 130
-    assert "Taken back: branch outweigh/promote-" in done.stderr
+    assert "Undone: branch outweigh/promote-" in done.stderr
     assert forge.pulls == []
     assert change.untouched()
 

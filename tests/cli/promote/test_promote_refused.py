@@ -172,10 +172,10 @@ def test_refs_that_are_gone_are_named(change: Promotable, forge: LoopbackForge, 
     ("words", "said"),
     [
         (["--into", "gone"], "the remote has no branch 'gone'"),
-        (["--into=--upload-pack=touch x"], "is no name of a branch"),
-        (["--into", "a..b"], "is no name of a branch"),
+        (["--into=--upload-pack=touch x"], "is not the name of a branch"),
+        (["--into", "a..b"], "is not the name of a branch"),
         (["--remote", "elsewhere"], "no remote 'elsewhere'"),
-        (["--remote=--upload-pack=x"], "is no name of a remote"),
+        (["--remote=--upload-pack=x"], "is not the name of a remote"),
         (["--forge", "sourcehut"], "there is no forge 'sourcehut'"),
         (["--folder", "other"], "the arms come from '.'"),
         (["--forge", "gitlab"], "GITLAB_TOKEN"),
@@ -208,7 +208,7 @@ def test_a_base_in_which_a_folder_is_none_is_refused(untested: Promotable, outwe
     answer = outweigh("promote", *untested.words("--execute", "--forge", "git", "--into", "strange"))
 
     assert answer.code == 2
-    assert "'.claude' is no folder in the base" in answer.err
+    assert "'.claude' is not a folder in the base" in answer.err
     assert untested.branches() == ["main", "strange"]
 
 

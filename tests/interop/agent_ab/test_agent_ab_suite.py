@@ -161,7 +161,7 @@ def test_a_prompt_by_its_full_path_is_fine_within_the_repository(tmp_path: Path)
 def test_outside_of_a_repository_there_is_nothing_to_start_from(tmp_path: Path) -> None:
     write(tmp_path, {"suite.json": json.dumps(AB_SUITE)})
 
-    with pytest.raises(UsageError, match="lies in no git repository"):
+    with pytest.raises(UsageError, match="is not in a git repository"):
         drafted(tmp_path)
 
 

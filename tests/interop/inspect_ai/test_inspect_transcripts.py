@@ -127,4 +127,4 @@ def test_transcripts_are_refused_where_they_mean_nothing(outweigh: Outweigh, tmp
     answer = outweigh("import", str(rows), "-o", str(tmp_path / "runs"), "--transcripts")
 
     assert answer.code == 2
-    assert "--transcripts means nothing to swe-bench; leave it out" in answer.err
+    assert "--transcripts is not used by swe-bench; leave it out" in answer.err

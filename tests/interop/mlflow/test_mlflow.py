@@ -252,7 +252,7 @@ def test_an_export_beside_the_runs_themselves_is_left_out_and_named(tmp_path: Pa
 
     assert len(runs) == 6
     (warning,) = notes.warnings
-    assert warning.startswith("exported lies in no run's folder and is left out")
+    assert warning.startswith("exported is not in the folder of a run and is left out")
 
 
 def test_a_table_without_inputs_needs_a_column_for_its_tasks(tmp_path: Path) -> None:

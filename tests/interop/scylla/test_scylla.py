@@ -99,7 +99,7 @@ def test_a_judgment_of_no_run_is_not_dropped_in_silence(tmp_path: Path) -> None:
     _, judgments, notes = read(tables(tmp_path, judges=JUDGES.replace("T0", "T9")))
 
     assert judgments == []
-    assert "T9/00/1', which is no run here" in notes.unreadable[0].reason
+    assert "T9/00/1', which is not a run here" in notes.unreadable[0].reason
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_copied_run_counts_once_and_one_within_another_not_at_all(tmp_path: Pa
 
     assert (len(runs), len(judgments)) == (1, 2)
     assert "1 results are there twice, in copied folders; each counts once." in notes.warnings
-    assert any("lies within another run" in warning for warning in notes.warnings)
+    assert any("is within another run" in warning for warning in notes.warnings)
 
 
 def test_two_results_of_one_run_are_both_handed_on_to_be_refused(tmp_path: Path) -> None:

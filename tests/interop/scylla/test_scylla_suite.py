@@ -118,7 +118,7 @@ def test_sub_tests_that_are_no_arms_are_named_with_the_reason(tmp_path: Path) ->
 
     assert "no arm for t0-00-empty: agents keep their own system prompt" in notes
     assert "no arm for t5-01-best: what wins on lower tiers" in notes
-    assert "stands for what is laid twice: t1-02-again (as t1-01-quality)." in notes
+    assert "is kept of those with the same files: t1-02-again (as t1-01-quality)." in notes
     assert "the tests share does not have it: B09 (t0-03-full), skill gone (t1-02-again)." in notes
     assert "Sub-tests that extend the tier below" in notes
 
@@ -249,7 +249,7 @@ def test_a_short_hash_is_taken_with_a_warning(tmp_path: Path) -> None:
 
     draft = drafted(one_test(tmp_path, {"test.yaml": test}))
 
-    assert any("is no full hash" in note for note in draft.notes)
+    assert any("is not a full hash" in note for note in draft.notes)
 
 
 def test_a_link_out_of_the_shared_folder_is_refused(tmp_path: Path) -> None:

@@ -58,10 +58,10 @@ class TestTheExperiment:
     def test_a_name_that_differs_from_the_evals_is_noted(self, tmp_path: Path) -> None:
         draft = read(a_skill(tmp_path, {"skill_name": "tables", "evals": EVALS}))
 
-        assert any("speaks of the skill 'tables'" in note for note in draft.notes)
+        assert any("names the skill 'tables'" in note for note in draft.notes)
 
     def test_an_agent_without_skills_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="aider knows no skills"):
+        with pytest.raises(UsageError, match="aider does not support skills"):
             read(a_skill(tmp_path), SuiteOverrides(agent="aider", model=None))
 
 
@@ -224,7 +224,7 @@ class TestWhatIsExpected:
             a_skill(tmp_path, one_eval(assertions=["Short.", {"type": "tool_call", "tool": "Bash"}, 7], tags=[]))
         )
 
-        assert sum("nobody here can tell what this assertion means" in note for note in draft.notes) == 2
+        assert sum("the meaning of this assertion is unknown" in note for note in draft.notes) == 2
         assert any("`tags` of its evals (once)" in note for note in draft.notes)
 
 

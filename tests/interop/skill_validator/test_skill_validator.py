@@ -129,7 +129,7 @@ def test_setup_commands_and_inexact_assertions_are_said(tmp_path: Path) -> None:
     notes = "\n".join(drafted(with_scenario(tmp_path, lines)).notes)
 
     assert "its setup ('make') is not run" in notes
-    assert "'other' would be laid beside the skill" in notes
+    assert "'other' would be copied beside the skill" in notes
     assert "no check here does exactly what '1-file-exists' does" in notes
 
 
@@ -292,7 +292,7 @@ def test_evals_without_a_skill_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_agent_without_skills_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="aider knows no skills"):
+    with pytest.raises(UsageError, match="aider does not support skills"):
         SkillValidatorSuiteReader().read(skill_with_scenarios(tmp_path), SuiteOverrides(agent="aider", model=None))
 
 
@@ -335,11 +335,11 @@ def test_what_stimuli_say_in_vain_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("timeout: 5m", "timeout: soon", "'soon' is no duration"),
-        ("max_duration: 90s", "max_duration: 0s", "is no duration"),
+        ("timeout: 5m", "timeout: soon", "'soon' is not a duration"),
+        ("max_duration: 90s", "max_duration: 0s", "is not a duration"),
         ("    prompt: What is wrong with the page?\n", "", "missing required field `prompt`"),
-        ("stimuli:", "stimuli: none\nothers:", "where a list of tables belongs"),
-        ("      - type: diff-empty\n", "      - diff-empty\n", "where a table belongs"),
+        ("stimuli:", "stimuli: none\nothers:", "is not a list of tables"),
+        ("      - type: diff-empty\n", "      - diff-empty\n", "is not a table"),
         ("dest: inputs/notes.txt", "dest: ../notes.txt", "leads out"),
         ("src: common", "src: ../../common", "leads out"),
     ],

@@ -183,8 +183,8 @@ def test_an_empty_cell_is_unknown_and_zero_is_zero(tmp_path: Path) -> None:
         ("success", "0.5", "success is '0.5', which is neither a pass nor a failure"),
         ("cost_usd", "-1", "which is no amount"),
         ("cost_usd", "1,000", "which may mean thousands or decimals"),
-        ("output_tokens", "1.5", "which is no count"),
-        ("started_at", "yesterday", "which is no moment"),
+        ("output_tokens", "1.5", "which is not a count"),
+        ("started_at", "yesterday", "which is not a moment"),
         ("status", "error", "which is none of completed, timeout"),
         ("repeat", "", "does not say its repeat"),
         ("task_id", "", "does not say its task"),
@@ -281,7 +281,7 @@ def test_parquet_is_read_where_its_reader_is_installed(tmp_path: Path) -> None:
 
     assert (run.trial.task_id, run.cost.usd, run.extra) == ("greets", None, {"config": {"name": "a"}})
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(EvidenceError, match="no Parquet file"):
+    with pytest.raises(EvidenceError, match="not a Parquet file"):
         runs_of(path)
 
 
@@ -326,5 +326,5 @@ def test_rows_that_stand_in_an_object_are_found_and_left_to_the_user(tmp_path: P
 def test_a_document_without_rows_says_how_to_write_them(tmp_path: Path, document: object) -> None:
     (tmp_path / "report.json").write_bytes(msgspec.json.encode(document))
 
-    with pytest.raises(EvidenceError, match=r'is no array of rows; .* in pandas by to_json\(orient="records"\)'):
+    with pytest.raises(EvidenceError, match=r'is not an array of rows; .* in pandas by to_json\(orient="records"\)'):
         runs_of(tmp_path / "report.json")

@@ -192,7 +192,7 @@ def failure_from_message(message: str, status: int | None, category: str | None)
 def _error_message(result: Mapping[str, Any]) -> str:
     errors = [each for each in as_list(result.get("errors")) if isinstance(each, str)]
     stated = "; ".join(errors) or as_str(result.get("result"))
-    return (stated or f"Claude Code ended with {result.get('subtype')!r} and no word about it")[:FAILURE_DETAIL_LIMIT]
+    return (stated or f"Claude Code ended with {result.get('subtype')!r} and no message")[:FAILURE_DETAIL_LIMIT]
 
 
 def _retry_wait(message: str, errors: ModelErrors, now: float | None) -> float | None:

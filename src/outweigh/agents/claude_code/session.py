@@ -108,7 +108,7 @@ def _failure(last: ClaudeCodeTurn | None) -> Failure | None:
     if last.is_error:
         return failure_from_message("\n".join(last.texts), None, None)
     if last.source != "agent" or last.waits_for_tools:
-        return make_failure(FailureKind.NO_RESULT, "the session breaks off before the agent's last word")
+        return make_failure(FailureKind.NO_RESULT, "the session breaks off before the agent's last message")
     return None
 
 

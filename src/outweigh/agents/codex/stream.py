@@ -59,7 +59,7 @@ class CodexReader(EventReader):
             case "reasoning" if done:
                 self._steps.think(str_at(item, "text") or "")
             case "error" if done:
-                self._notices.append(str_at(item, "message") or "codex tells of an error without words")
+                self._notices.append(str_at(item, "message") or "codex reports an error without a message")
             case "command_execution" | "file_change" | "mcp_tool_call" | "collab_tool_call" | "web_search":
                 self._tool(item, done)
 

@@ -99,7 +99,7 @@ class MiniSweConversation:
 
     def _result(self, message: JsonObject, code: int | None) -> None:
         known = name_at(message, "tool_call_id") or name_at(message, "call_id")
-        call_id = known or (self._open_calls.pop(0) if self._open_calls else "nobody's")
+        call_id = known or (self._open_calls.pop(0) if self._open_calls else "unknown")
         unknown = code is None or str_at(message, "extra", "exception_info") == _NOT_EXECUTED
         content = value_at(message, "extra", "raw_output")
         output = to_text(content if content is not None else value_at(message, "content"))

@@ -152,7 +152,7 @@ def final_answer(artifacts: Mapping[str, bytes]) -> str | None:
 def check_answer_contains(check: AnswerContainsCheck, answer: str | None) -> CheckOutcome:
     """Passed when the text, or a match, is in the answer; with `absent`, when it is not."""
     if answer is None:
-        return CheckOutcome(passed=None, detail="nobody kept what the agent said")
+        return CheckOutcome(passed=None, detail="the agent's answer was not kept")
     searched = answer[-SEARCHED_CHARACTERS:]
     try:
         found = (check.text is None or check.text in searched) and (
@@ -163,12 +163,12 @@ def check_answer_contains(check: AnswerContainsCheck, answer: str | None) -> Che
     if not found and len(searched) < len(answer):
         # The agent wrote more than is searched, and must not gain by it, whether the text is to be there or not.
         return CheckOutcome(
-            passed=False, detail=f"nobody looked further than the last {SEARCHED_CHARACTERS:,} letters of the answer"
+            passed=False, detail=f"only the last {SEARCHED_CHARACTERS:,} letters of the answer were searched"
         )
     if found is not check.absent:
         return CheckOutcome(passed=True)
     wanted = repr(check.text) if check.regex is None else f"a match of {check.regex!r}"
-    return CheckOutcome(passed=False, detail=f"{wanted} is {'in' if found else 'not in'} what the agent said last")
+    return CheckOutcome(passed=False, detail=f"{wanted} is {'in' if found else 'not in'} the agent's last message")
 
 
 def _last_message(trajectory: bytes) -> str | None:

@@ -68,7 +68,7 @@ def _command_fault(command: str | list[str]) -> str | None:
         return "run is empty"
     if any(_OLD_TESTS_FOLDER in word for word in ([command] if isinstance(command, str) else command)):
         return (
-            f"run names {_OLD_TESTS_FOLDER}, where tests no longer are. They lie outside the workspace now: "
+            f"run names {_OLD_TESTS_FOLDER}, where tests no longer are. They are outside the workspace now: "
             'write "$OUTWEIGH_TESTS", which is /tests in bubblewrap and container'
         )
     return None

@@ -310,7 +310,7 @@ def _suite_repository(source: Path) -> Path:
     repository = find_repository(source)
     if repository is None:
         raise UsageError(
-            f"{source} lies in no git repository, and its tasks are about the one that it lies in. Put it back there."
+            f"{source} is not in a git repository, and its tasks refer to its repository. Put it back there."
         )
     return repository
 

@@ -147,13 +147,13 @@ def overlay_task_folder(root: Path, arm: Arm, task: HarborTask) -> Path:
         return task.folder
     if task.own_image:
         raise UsageError(
-            f"arms.{arm.name} lays files into the workspace, and Harbor takes the image of task {task.id!r} as it is. "
+            f"arms.{arm.name} adds files to the workspace, and Harbor takes the image of task {task.id!r} as it is. "
             f"Let environment/{DOCKERFILE} build it, without docker-compose.yaml, and with force_build = true under "
             "[harbor.environment] where task.toml names a docker_image; or leave the task out."
         )
     if task.workdir is not None and _PLAIN_PATH.fullmatch(task.workdir) is None:
         raise UsageError(
-            f"arms.{arm.name} lays files into the workspace, and the `workdir` of task {task.id!r}, {task.workdir!r}, "
+            f"arms.{arm.name} adds files to the workspace, and the `workdir` of task {task.id!r}, {task.workdir!r}, "
             f"cannot be written into a {DOCKERFILE} as it is. Give it a plain path, or leave the task out."
         )
     return root / arm.fingerprint[:16] / task.id

@@ -213,7 +213,7 @@ class HarborJobs:
             file.write_bytes(format_job_file(describe_job(self._settings, self._folder, number, trials)))
         except OSError as fault:
             place, why = fault.filename or self._folder, fault.strerror or fault
-            raise UsageError(f"{place} cannot be written: {why}. Name a store by -o.") from fault
+            raise UsageError(f"{place} cannot be written: {why}. Name a store with -o.") from fault
         environment = self._environments[arm.name]
         self._program.check_job(file, environment)
         job_trials = JobTrials(trials=tuple(trials))

@@ -214,7 +214,7 @@ def _report_log(log: _Log, opened: InspectLog, evaluation: LogContext, read: int
         notes.warn(f"{log.path.name} ended as {status!r}; the {read:,} samples that it holds are read.")
     said = as_count(results.get("total_samples"))
     if read and said is not None and said != read:
-        notes.warn(f"{log.path.name} speaks of {said:,} samples and holds {read:,}.")
+        notes.warn(f"{log.path.name} announces {said:,} samples and holds {read:,}.")
     if results and not read:
         notes.aggregates.append({"log": log.path.name, "task": log.task, "arm": evaluation.arm, "results": results})
     for score in map(as_dict, as_list(results.get("scores"))):

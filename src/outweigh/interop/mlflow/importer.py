@@ -226,7 +226,7 @@ def _choose_success_score(cases: Sequence[EvaluatedCase], request: ImportRequest
         if unreadable := success_score.unreadable_values(cases):
             raise EvidenceError(
                 f"{request.path}: {wanted!r} is {quote_names(unreadable)}, which is neither a pass nor a failure; name "
-                f"another score by --map success=SCORE. It has {', '.join(scorers)}."
+                f"another score with --map success=SCORE. It has {', '.join(scorers)}."
             )
         return success_score
     plain = [scorer for scorer in scorers if _says_pass(scorer, cases)]

@@ -252,7 +252,7 @@ def _add_table(store: MlflowStore, file: Path, root: Path, notes: ImportNotes) -
     store.unscored += sum(not row for row in rows)
     cases = [case for row in rows for case in row]
     if run is None and store.named_runs and not all(case.trace_id for case in cases):
-        notes.warn(f"{called} lies in no run's folder and is left out beside the runs themselves; name it alone.")
+        notes.warn(f"{called} is not in the folder of a run and is left out beside the runs themselves; name it alone.")
         return
     store.name_table(cases, called)
     store.add(cases, again=True)

@@ -191,7 +191,7 @@ def _run_folders(root: Path, notes: ImportNotes) -> Iterator[RunFolder]:
         if place is None:
             continue
         if any(_locate_run(outer) is not None and outer.is_relative_to(root) for outer in path.parents):
-            notes.warn(f"{path.relative_to(root)} lies within another run, as a copy would; it is left out.")
+            notes.warn(f"{path.relative_to(root)} is within another run, as a copy would; it is left out.")
             continue
         if place.experiment not in experiments:
             experiments[place.experiment] = _experiment(place.experiment, notes)

@@ -76,7 +76,7 @@ def _call_failed(complaint: str, result: Mapping[str, Any], timeout_seconds: flo
     if at_limit or _TIMED_OUT in complaint:
         return Status.TIMEOUT, (complaint or f"ran out of {timeout_seconds:g} seconds")[:_DETAIL_CHARACTERS]
     known = failure_from_text(complaint, FailureKind.CONNECTION_REFUSED).kind.status
-    detail = f"the agent could not be run: {complaint or 'nobody says why'}"[:_DETAIL_CHARACTERS]
+    detail = f"the agent could not be run: {complaint or 'no reason is given'}"[:_DETAIL_CHARACTERS]
     return known if known in EXCLUDED_STATUSES else Status.INFRA_ERROR, detail
 
 

@@ -126,8 +126,8 @@ def _arm_notes(found: _ArmSelection, agent: str) -> Iterator[str]:
     for names, said in (
         (found.of_winners, "There is no arm for {}: what wins on lower tiers is known only afterwards."),
         (found.silent, "There is no arm for {}: agents keep their own system prompt here."),
-        (found.bare, "There is no arm for {}: nothing that it would lay is here."),
-        (found.twins, "One arm stands for what is laid twice: {}."),
+        (found.bare, "There is no arm for {}: its files are not here."),
+        (found.twins, "One arm is kept of those with the same files: {}."),
         (found.missing, "Left out, since the folder that the tests share does not have it: {}."),
         (found.differing, "Tests do not agree about a sub-test, and the first one's is taken; not taken: {}."),
     ):
@@ -139,7 +139,7 @@ def _arm_notes(found: _ArmSelection, agent: str) -> Iterator[str]:
     if any(layer.servers for layer in layers):
         yield "Tool servers are packages of npm, as the harness has it. A sandbox fetches nothing: install them."
     if any(path.startswith(".claude/") for layer in layers for path in layer.files) and agent != _CLAUDE_AGENT:
-        yield f"Sub-agents and settings lie in .claude, where only {_CLAUDE_AGENT} looks."
+        yield f"Sub-agents and settings are in .claude, where only {_CLAUDE_AGENT} looks."
     if layers:
         yield "The words that the harness adds to an instruction file (what to use, what not to push) are left out."
 

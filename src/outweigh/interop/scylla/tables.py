@@ -161,7 +161,7 @@ _EXTRA_COLUMNS = ("score", "impl_rate", "grade", "duration_seconds", "judge_dura
 def _exit_code(text: str) -> int:
     """A whole number; negative if a signal ended the program."""
     if re.fullmatch(r"\s*-?\d{1,10}(\.0)?\s*", text) is None:
-        raise ValueError("which is no exit code")
+        raise ValueError("which is not an exit code")
     return int(float(text))
 
 
@@ -219,7 +219,9 @@ def _known_judgments(folder: Path, known_runs: set[str], notes: ImportNotes) -> 
         if judgment.run_id in known_runs:
             yield judgment
         else:
-            notes.unread(folder / _JUDGES_FILE, 0, f"judgment {number} is of {judgment.run_id!r}, which is no run here")
+            notes.unread(
+                folder / _JUDGES_FILE, 0, f"judgment {number} is of {judgment.run_id!r}, which is not a run here"
+            )
 
 
 def _run(row: TableRow) -> RunRecord:
@@ -231,7 +233,7 @@ def _run(row: TableRow) -> RunRecord:
     said = {column: _cell(cells, column) for column in _CELL_READERS}
     experiment, model, tier, subtest, number = (cells[column] for column in SCYLLA_RUN_COLUMNS)
     if said["run_number"] is None:
-        raise ValueError(f"run_number is {number!r}, which is no count")
+        raise ValueError(f"run_number is {number!r}, which is not a count")
     failed = said["exit_code"] not in (0, None)
     return imported_run(
         run_id=stable_id(scylla_run_id(cells)),

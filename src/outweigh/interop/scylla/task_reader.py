@@ -78,7 +78,7 @@ def _without_unknown_grades(table: dict[str, Any], source: Path) -> tuple[Rubric
 
 
 def _rubric_error(fault: ValueError, source: Path) -> UsageError:
-    return UsageError(f"{source}: {fault}. Mend it there, and read the suite again.")
+    return UsageError(f"{source}: {fault}. Fix it there, and read the suite again.")
 
 
 def _skill_notes(table: dict[str, Any], source: Path) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _repository_family(repository: str) -> str | None:
 def _test_notes(read: ReadTest) -> Iterator[str]:
     test, stated = read.test, read.overrides.timeout_seconds
     if not FULL_COMMIT_HASH.fullmatch(test.source.hash):
-        yield f"{read.source}: {test.source.hash!r} is no full hash, so what it means may change; write it out."
+        yield f"{read.source}: {test.source.hash!r} is not a full hash, so what it means may change; write it out."
     if stated is not None and stated != test.task.timeout_seconds:
         taken = test.task.timeout_seconds
         yield f"{read.source}: a run may take {taken:g} s, as it says; {_CONFIG_FILE} beside it says {stated:g}."

@@ -178,7 +178,7 @@ def label_eval(case: Any, number: int) -> str:
 def read_eval_task(case: Any, number: int, place: SkillLocation) -> EvalTask:
     """Read an eval; a UsageError says, as the end of a sentence, why it cannot be a task."""
     if not isinstance(case, dict):
-        raise UsageError("it is no table with a prompt")
+        raise UsageError("it is not a table with a prompt")
     prompt = first_text(case, PROMPT_KEYS)
     if prompt is None:
         raise UsageError("it has no prompt")

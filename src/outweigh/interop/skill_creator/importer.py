@@ -59,7 +59,7 @@ def _without_copies(root: Path, notes: ImportNotes) -> Iterator[tuple[Path, Path
             continue
         within = folder.relative_to(place)
         if len(within.parts) > (2 if _RUN_FOLDER.fullmatch(folder.name) else 1):
-            notes.warn(f"{folder.relative_to(root)} lies within another run, as a copy would; it is left out.")
+            notes.warn(f"{folder.relative_to(root)} is within another run, as a copy would; it is left out.")
             continue
         first = seen.setdefault(_copy_key(folder, f"{place.name}/{within}"), folder)
         if first == folder:

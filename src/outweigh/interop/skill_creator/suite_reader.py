@@ -34,7 +34,7 @@ def notes_on_tasks(tasks: Mapping[str, EvalTask], skill: str, baseline: str) -> 
     """Notes on the evals that became tasks, by their new names."""
     for name, task in tasks.items():
         for raw in task.expected.unread:
-            yield f"{name}: nobody here can tell what this assertion means, so it was left out: {raw}"
+            yield f"{name}: the meaning of this assertion is unknown, so it was left out: {raw}"
         if shared := task.inputs.shared:
             yield f"{name}: {quote_names(shared)}, a part of the skill, is input, so {baseline} has it too."
         if kept_back := task.inputs.kept_back:
@@ -59,7 +59,7 @@ def notes_on_document(document: Any, place: SkillLocation, skill: str) -> Iterat
         return
     stated = document.get("skill_name")
     if isinstance(stated, str) and slug(stated, skill) != skill:
-        yield f"{place.evals.name} speaks of the skill {stated!r}, and {SKILL_FILE} of {skill!r}: its name here."
+        yield f"{place.evals.name} names the skill {stated!r}, and {SKILL_FILE} of {skill!r}: its name here."
     yield from _unused_keys_note(
         "of the whole file", Counter(str(key) for key in document if key not in _READ_DOCUMENT_KEYS)
     )
@@ -129,7 +129,9 @@ class SkillCreatorSuiteReader:
 
 def _refuse_without_skills(agent: str) -> None:
     if not file_locations_of(agent).skills:
-        raise UsageError(f"{agent} knows no skills, so with and without one it is the same. Name another agent by -a.")
+        raise UsageError(
+            f"{agent} does not support skills, so with and without one it is the same. Name another agent with -a."
+        )
 
 
 def _skill_name(place: SkillLocation) -> str:
@@ -157,7 +159,7 @@ def _tasks(document: Any, place: SkillLocation) -> tuple[list[EvalTask], list[st
         more = f" (and {len(left_out) - SHOWN_SKIPPED_EVALS} more)" if len(left_out) > SHOWN_SKIPPED_EVALS else ""
         raise UsageError(
             f"{place.evals}: none of its evals can be run. {' '.join(left_out[:SHOWN_SKIPPED_EVALS])}{more} "
-            "Mend them there."
+            "Fix them there."
         )
     return tasks, left_out
 

@@ -340,7 +340,7 @@ def _scenario_notes(scenario: Scenario, unchecked: list[str]) -> Iterator[str]:
             "and keep what it leaves in environment/workspace"
         )
     if others := [*setup.additional_required_skills, *setup.additional_required_agents]:
-        yield f"{quote_names(others)} would be laid beside the skill; name them in the arm, or do without"
+        yield f"{quote_names(others)} would be copied beside the skill; name them in the arm, or do without"
     if not scenario.expect_activation:
         yield "the skill is not meant to be used here, which nothing looks at; the rubric still holds"
     limits = ("expect_tools", "reject_tools", "max_turns", "max_tokens")

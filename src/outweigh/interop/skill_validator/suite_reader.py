@@ -160,7 +160,7 @@ def _read_seconds(stated: Any, source: Path) -> float:
         return int(found[1]) * _SECONDS_PER_UNIT[found[2].lower()]
     if isinstance(stated, int) and not isinstance(stated, bool) and 0 < stated <= 10**6:
         return float(stated)
-    raise UsageError(f"{source}: {stated!r} is no duration; write a number with its unit, such as 90s or 5m.")
+    raise UsageError(f"{source}: {stated!r} is not a duration; write a number with its unit, such as 90s or 5m.")
 
 
 def _merged_entries(key: str, environments: list[_YamlTable]) -> list[Any]:
@@ -172,7 +172,7 @@ def _tables(value: Any, source: Path) -> list[_YamlTable]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise UsageError(f"{source}: {str(value)[:100]!r} stands where a list of tables belongs. Mend it there.")
+        raise UsageError(f"{source}: {str(value)[:100]!r} is not a list of tables. Fix it there.")
     return [_table(each, source) for each in value]
 
 
@@ -180,7 +180,7 @@ def _table(value: Any, source: Path) -> _YamlTable:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise UsageError(f"{source}: {str(value)[:100]!r} stands where a table belongs. Mend it there.")
+        raise UsageError(f"{source}: {str(value)[:100]!r} is not a table. Fix it there.")
     return value
 
 
@@ -207,7 +207,9 @@ class SkillValidatorSuiteReader:
         """Read each scenario as a task; the skill is copied without its tests."""
         agent = overrides.agent or DEFAULT_AGENT
         if not file_locations_of(agent).skills:
-            raise UsageError(f"{agent} knows no skills, so with and without one it is the same. Name another by -a.")
+            raise UsageError(
+                f"{agent} does not support skills, so with and without one it is the same. Name another with -a."
+            )
         source = _eval_file(path)
         if source is None:
             raise UsageError(f"{path} is nothing that this format has; name {self.looks_for}.")
@@ -281,7 +283,7 @@ def _runnable_scenarios(source: Path, skill: Path) -> tuple[list[ReadScenario], 
         else:
             read.append(replace(found, notes=(*found.notes, *stimulus.notes)))
     if not read:
-        raise UsageError(f"{source}: none of its scenarios can be run. {left_out[0]} Mend them there.")
+        raise UsageError(f"{source}: none of its scenarios can be run. {left_out[0]} Fix them there.")
     return read, [*left_out, *notes]
 
 

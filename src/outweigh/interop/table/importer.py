@@ -159,7 +159,7 @@ class TableImporter:
             raise EvidenceError(mapping_help(str(request.path), sample, request.arm, request.columns))
         _warn(fields, propose_mapping(sample), notes)
         if looks_like_milliseconds({column.field: column.shown for column in columns}, sample):
-            notes.warn("duration_seconds is a thousand times what lies between start and end; map it as duration_ms.")
+            notes.warn("duration_seconds is a thousand times the time from start to end; map it as duration_ms.")
         batch_reader = None
         if request.path.suffix.lower() in _JSON_LINE_SUFFIXES and request.path.is_file() and not first_rows.unreadable:
             batch_reader = make_batch_reader(columns, {name.partition(".")[0] for name in sample}, request.arm)
@@ -171,7 +171,7 @@ class TableImporter:
         for run in _runs(source, notes):
             number = next(numbers, None)
             if number is None:
-                raise EvidenceError(f"{request.path} grew while it was read; import it again when nobody writes to it.")
+                raise EvidenceError(f"{request.path} grew while it was read; import it again when it is complete.")
             yield _with_number(run, number)
 
 
