@@ -423,9 +423,9 @@ def test_the_key_changes_with_everything_that_makes_a_baseline(
     assert len({first, key("words"), key("task")}) == 3
 
 
-def test_an_action_that_does_not_exist_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_verb_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["baseline", "pins"]) == 2
-    assert "has pin, list, check, key" in capsys.readouterr().err
+    assert "there is no verb 'baseline pins'. Did you mean 'baseline pin'?" in capsys.readouterr().err
 
 
 def _is_base(run: RunRecord) -> bool:
