@@ -421,6 +421,18 @@ class TestAge:
         loop.run()
         assert loop.runs()["none"] == 9, "the same anchor runs are found again"
 
+    def test_a_dry_run_says_how_old_the_baseline_is_and_what_is_made_anew(self, loop: Loop) -> None:
+        loop.edit_and_run(edited(1))
+        loop.age(3)
+        loop.edit(edited(2))
+        young = loop.run("--dry-run").out
+        loop.age(27)
+        old = loop.run("--dry-run").out
+
+        assert "the runs of none in the store are up to 3.0 days old." in young
+        assert "are up to 30.0 days old; 3 are made anew among those of 'skill@2'." in old
+        assert "to run: 9" in old
+
     def test_fresh_runs_are_made_among_those_of_the_new_version(self, loop: Loop) -> None:
         loop.edit_and_run(edited(1), tasks=6)
         loop.age(30)
@@ -476,6 +488,19 @@ class TestAge:
         told = "reused runs of none were made by shell 1, and runs of skill@2 by shell 2"
         assert any(told in each for each in answer["warnings"])
         assert any(told in each for each in answer["blockers"])
+
+    def test_another_model_behind_the_same_name_is_told_and_blocks_a_promotion(self, loop: Loop) -> None:
+        loop.edit_and_run(edited(1))
+        loop.edit_and_run(edited(2))
+
+        def other_model(record: RunRecord) -> RunRecord:
+            name = "model-2" if record.trial.arm == "skill@2" else "model-1"
+            return msgspec.structs.replace(record, agent=msgspec.structs.replace(record.agent, model=name))
+
+        loop.rewrite(other_model)
+
+        told = "reused runs of none were made by shell model-1, and runs of skill@2 by shell model-2"
+        assert any(told in each for each in loop.verdict()["blockers"])
 
     def test_the_same_version_of_the_agent_is_no_reason(self, loop: Loop) -> None:
         loop.edit_and_run(edited(1))

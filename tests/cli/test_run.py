@@ -289,6 +289,22 @@ class TestSharing:
 
         refused(second, f"process {engine.pid} on ", "Wait for it to end")
 
+    def test_an_edited_suite_waits_until_the_engine_on_the_store_has_ended(self, desk: Desk) -> None:
+        desk.write({"a": desk.waiting(), "b": scripted(0.9)}, repeats=1)
+        engine = desk.start()
+        until(lambda: begun(desk.store) == 2)
+        kept = (desk.store / "experiment.json").read_bytes()
+        write_suite(desk.folder / "edited", {"a": desk.waiting(), "b": scripted(0.8)}, repeats=1)
+
+        second = desk.run("-c", str(desk.folder / "edited"))
+
+        refused(second, f"process {engine.pid} on ")
+        assert (desk.store / "experiment.json").read_bytes() == kept
+        desk.flag.touch()
+        assert engine.wait().code == 0
+        assert desk.run("-c", str(desk.folder / "edited")).code == 0
+        assert sorted(record.trial.arm for record in records(desk.store)) == ["a", "b", "b@2"]
+
     def test_engines_of_one_suite_on_two_stores_leave_each_other_alone(self, desk: Desk) -> None:
         desk.write({"a": desk.waiting()}, repeats=1)
         engine = desk.start()

@@ -6,12 +6,15 @@ counts as one more candidate that was tried (verdict/tried_versions.py).
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from outweigh.app.choose_policy import ChosenPolicy
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.stale_runs import ANEW_BY_OPTION, changed_agents, mark_earlier_runs, set_stale_aside
+from outweigh.errors import EvidenceError
+from outweigh.model.arm import ArmIdentity
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.score.composite import Profile
 from outweigh.store.experiment_file import ExperimentFile
@@ -46,9 +49,23 @@ def compare_candidate(
     comparison = compare_arms(prepared, baseline, candidate, profile)
     if experiment is None or candidate not in experiment.versions:
         return comparison
-    changed = changed_agents(prepared, baseline, candidate)
+    same_model = _asks_for_same_model(stores, experiment, baseline, candidate)
+    changed = changed_agents(prepared, baseline, candidate, same_model=same_model)
     warnings = comparison.warnings if changed is None else (*comparison.warnings, changed)
     return replace(comparison, changed_agent=changed, warnings=warnings)
+
+
+def _asks_for_same_model(stores: StoreSet, experiment: ExperimentFile, baseline: str, candidate: str) -> bool:
+    """Whether both arms name the same model; false where the store does not say what they were."""
+    artifact = next(store for store in stores.stores if store.experiment is experiment).artifacts.read
+    try:
+        models = {
+            msgspec.json.decode(artifact(experiment.arms[name]), type=ArmIdentity).model
+            for name in (baseline, candidate)
+        }
+    except (EvidenceError, KeyError, msgspec.MsgspecError):
+        return False
+    return len(models) == 1
 
 
 def decide_family(

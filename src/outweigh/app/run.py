@@ -198,7 +198,7 @@ class _SuiteRun:
             plan=self.plan,
             folder=self.folder,
             reused=self.versions.reused(self.plan),
-            changes=self.versions.describe_new(),
+            changes=self.versions.describe_new(self.plan),
             sandbox=sandbox,
             harbor_jobs=harbor_jobs or {},
         )
@@ -263,7 +263,7 @@ class _SuiteRun:
             reuse=self.request.reuse,
             versions=self.versions.names,
         )
-        for words in self.versions.describe_new():
+        for words in self.versions.describe_new(self.plan):
             self.observer.notify(words)
         prepare_judges(self.folder, self.suite, self.observer.notify)
 

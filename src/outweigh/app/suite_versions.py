@@ -1,7 +1,7 @@
 """Which version of each arm a suite has now in the store that it is run into, and which runs there are reused."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,15 +60,32 @@ class SuiteVersions:
             simulated=bool(found) and all(run.agent.kind is not AgentKind.REAL for run in found.values()),
         )
 
-    def describe_new(self) -> tuple[str, ...]:
-        """What has changed since the last run here, one sentence for each arm and for further tasks."""
+    def describe_new(self, plan: Sequence[PlannedRun]) -> tuple[str, ...]:
+        """What has changed since the last run here: a sentence for each arm, for further tasks, and for old runs."""
         experiment = self.experiment
         if experiment is None:
             return ()
         arms = (self._describe_arm(name, experiment) for name in self.new)
         tasks = [task.id for task in self.suite.tasks if task.id not in experiment.tasks]
         more = (f"new tasks: {quote_names(tasks)}. Only their runs are missing.",) if tasks else ()
-        return (*arms, *more)
+        return (*arms, *more, *self._describe_age(plan))
+
+    def _describe_age(self, plan: Sequence[PlannedRun]) -> Iterator[str]:
+        """How old the baseline's runs are that new arms are compared with, and how many are made anew for that."""
+        baseline, begun_at = self.suite.spec.baseline, self.names.begun_at
+        kept = {
+            run.trial.key: run.started_at
+            for run in self.runs
+            if run.trial.arm == baseline and run.status not in EXCLUDED_STATUSES and run.started_at is not None
+        }
+        oldest = max((begun_at - started_at for started_at in kept.values()), default=timedelta(0))
+        if not self.new or oldest < timedelta(days=1):
+            return
+        tasks = {task for task, _, _ in kept}
+        anew = [run for run in plan if run.trial.arm == baseline and run.trial.key not in kept]
+        fresh = sum(run.trial.task_id in tasks for run in anew)
+        words = f"the runs of {baseline} in the store are up to {oldest / timedelta(days=1):.1f} days old"
+        yield f"{words}; {fresh} are made anew among those of {quote_names(self.new)}." if fresh else f"{words}."
 
     def _describe_arm(self, name: str, experiment: ExperimentFile) -> str:
         arm = next(arm for arm, named in self.names.names.items() if named == name)

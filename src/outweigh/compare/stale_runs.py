@@ -76,27 +76,33 @@ def mark_earlier_runs(evidence: Evidence, baseline: str, begun_at: datetime) -> 
     return replace(evidence, arms={**evidence.arms, baseline: marked}) if marked else evidence
 
 
-def changed_agents(evidence: Evidence, baseline: str, candidate: str) -> str | None:
-    """How the candidate's agent differs in its version from the agent of reused runs of the baseline; None if not."""
+def changed_agents(evidence: Evidence, baseline: str, candidate: str, *, same_model: bool) -> str | None:
+    """How the candidate's agent differs from the one that made reused runs of the baseline; None where it does not.
+
+    The models that runs name are compared where both arms ask for the `same_model`; an alias may mean another by now.
+    """
     if not any(score.reused and score.counted for score in evidence.arms.get(baseline, ())):
         return None
-    before, after = (_agent_versions(evidence, arm) for arm in (baseline, candidate))
-    for agent, versions in after.items():
-        known = before.get(agent, set())
-        if known and not versions <= known:
-            return (
-                f"reused runs of {baseline} were made by {agent} {' and '.join(sorted(known))}, and runs of "
-                f"{candidate} by {agent} {' and '.join(sorted(versions))}, so the agent's own changes count as a "
-                "difference between the arms."
-            )
+    for part in ("version", "model") if same_model else ("version",):
+        before, after = (_agent_parts(evidence, arm, part) for arm in (baseline, candidate))
+        for agent, found in after.items():
+            known = before.get(agent, set())
+            if known and not found <= known:
+                return (
+                    f"reused runs of {baseline} were made by {agent} {' and '.join(sorted(known))}, and runs of "
+                    f"{candidate} by {agent} {' and '.join(sorted(found))}, so the agent's own changes count as a "
+                    "difference between the arms."
+                )
     return None
 
 
-def _agent_versions(evidence: Evidence, arm: str) -> dict[str, set[str]]:
+def _agent_parts(evidence: Evidence, arm: str, part: str) -> dict[str, set[str]]:
+    """The known versions, or models, of each agent that made runs of an arm."""
     found: dict[str, set[str]] = {}
     for agent in evidence.setups[arm].agents if arm in evidence.setups else ():
-        if agent.name is not None and agent.version is not None:
-            found.setdefault(agent.name, set()).add(agent.version)
+        value = getattr(agent, part)
+        if agent.name is not None and value is not None:
+            found.setdefault(agent.name, set()).add(value)
     return found
 
 
