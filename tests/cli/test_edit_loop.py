@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -303,14 +303,40 @@ class TestOtherExperiments:
 
         assert "holds another experiment" not in loop.run().err
 
-    def test_looks_are_planned_for_the_arms_of_the_first_run(self, loop: Loop) -> None:
+    def test_looks_are_planned_before_the_first_version_is_run(self, loop: Loop) -> None:
         loop.edit_and_run(edited(1))
         loop.edit(edited(2))
 
         refused = loop.run("--until-decided")
 
         assert refused.code == 2
-        assert "--until-decided plans its looks for the arms of the first run" in refused.err
+        assert "--until-decided plans its looks before the first run" in refused.err
+
+
+class TestLooks:
+    SETTINGS: ClassVar[dict[str, Any]] = {"tasks": 14, "policy": {"gates": ["pass_rate"]}}
+
+    def test_each_version_ends_when_it_is_decided_and_needs_only_its_own_runs(self, loop: Loop) -> None:
+        loop.edit(SOLVED, **self.SETTINGS)
+        first = loop.run("--until-decided", "-j", "1")
+        made = loop.runs()
+        loop.edit(edited(2), **self.SETTINGS)
+
+        second = loop.run("--until-decided", "-j", "1")
+
+        assert "decided: " in first.err
+        assert "decided: " in second.err
+        assert made["none"] == made["skill"] < 28
+        assert made["skill"] < loop.runs()["skill@2"] < 28, "the second needs clearer evidence than the first"
+        assert loop.runs()["none"] == loop.runs()["skill@2"]
+        assert loop.verdict()["decision"] == "improved"
+
+    def test_a_task_cannot_be_added_to_planned_looks(self, loop: Loop) -> None:
+        loop.edit(SOLVED, **self.SETTINGS)
+        loop.run("--until-decided")
+        loop.edit(SOLVED, **{**self.SETTINGS, "tasks": 15})
+
+        assert "tasks differ (not planned there: 'task-15')" in loop.run().err
 
 
 class TestReading:

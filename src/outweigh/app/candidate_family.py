@@ -17,6 +17,7 @@ from outweigh.errors import EvidenceError
 from outweigh.model.arm import ArmIdentity
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.score.composite import Profile
+from outweigh.store.arm_versions import ArmVersion
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Verdict
@@ -29,8 +30,12 @@ def prepare_evidence(evidence: Evidence, stores: StoreSet, baseline: str, candid
     version = None if experiment is None else experiment.versions.get(candidate)
     if version is None:
         return set_stale_aside(evidence, baseline, max_age)
-    if max_age is None:
-        max_age = age_in_days(DEFAULT_REUSE_MAX_AGE)
+    return reuse_earlier_runs(evidence, baseline, version, max_age)
+
+
+def reuse_earlier_runs(evidence: Evidence, baseline: str, version: ArmVersion, max_age_days: float | None) -> Evidence:
+    """The evidence about a version: runs of the baseline from before it began count as reused ones."""
+    max_age = age_in_days(DEFAULT_REUSE_MAX_AGE) if max_age_days is None else max_age_days
     return set_stale_aside(
         mark_earlier_runs(evidence, baseline, version.begun_at),
         baseline,
@@ -84,11 +89,18 @@ def decide_family(
     if together:
         decided = policy.decide(together, left_out=len(first) - len(together))
         verdicts.update((each.candidate.name, verdict) for each, verdict in zip(together, decided, strict=True))
-    places = {name: len(first) + place for place, name in enumerate(experiment.versions, start=1)}
     for each in comparisons:
         name = each.candidate.name
         if name not in verdicts:
-            # An arm that the store does not know of, such as the baseline in another role, counts as one more.
-            place = places.get(name, len(first) + len(places) + 1)
-            (verdicts[name],) = policy.decide([each], left_out=candidates_to_count(place) - 1)
+            left_out = candidates_to_count(place_tried(experiment, name)) - 1
+            (verdicts[name],) = policy.decide([each], left_out=left_out)
     return tuple(verdicts[each.candidate.name] for each in comparisons)
+
+
+def place_tried(experiment: ExperimentFile, name: str) -> int:
+    """The place of a candidate among all that were tried in a store, counted from 1.
+
+    An arm that is none of them, such as the suite's baseline in another role, comes after them.
+    """
+    tried = (*experiment.first_candidates, *experiment.versions)
+    return tried.index(name) + 1 if name in tried else len(tried) + 1

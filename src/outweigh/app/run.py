@@ -124,10 +124,11 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     folder = request.store_folder(suite)
     versions = find_versions(suite, folder, fresh_baseline=request.fresh_baseline)
     suite = versions.suite
-    if request.until_decided and (versions.new or (versions.experiment is not None and versions.experiment.versions)):
+    known = versions.experiment
+    if request.until_decided and known is not None and known.looked_at is None and (versions.new or known.versions):
         raise UsageError(
-            f"--until-decided plans its looks for the arms of the first run, and {folder} has several versions of an "
-            "arm. Leave it out, or run into another folder by -o."
+            f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "
+            "or run into another folder by -o."
         )
     plan = versions.extend_plan(_plan(suite, request), _repeats(suite, request))
     work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer, versions=versions)

@@ -12,9 +12,10 @@ from queue import SimpleQueue
 
 from msgspec.structs import replace
 
+from outweigh.app.candidate_family import place_tried, reuse_earlier_runs
 from outweigh.compare.arm_table import join_tables
 from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.compare.evidence import gather
+from outweigh.compare.evidence import Evidence, gather
 from outweigh.compare.stale_runs import set_stale_aside
 from outweigh.engine.batch import EndReason, LookResult
 from outweigh.model.codec import LocatedRecord
@@ -26,6 +27,7 @@ from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
 from outweigh.verdict.planned_looks import look_rates
+from outweigh.verdict.tried_versions import candidates_to_count
 from outweigh.verdict.weigh_evidence import usual_rates, weigh_evidence
 from outweigh.verdict.weigh_looks import describe_look, weigh_look
 
@@ -46,7 +48,7 @@ class Looks:
 
     A look is taken when the first tasks of the plan's order are complete, however early others finished. Where
     `settings` has no plan of looks, as in stores of earlier releases, the same looks are decided by a confidence
-    sequence.
+    sequence. With an `experiment` that has versions of arms, each counts for as many candidates as were tried.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class Looks:
         settings: EvidenceSettings,
         prices: PriceTables,
         reuse_max_age_days: float | None = None,
+        experiment: ExperimentFile | None = None,
     ) -> None:
         self._baseline = baseline
+        self._experiment = experiment
         self._candidates = tuple(candidates)
         self._plan = plan
         self._settings = settings
@@ -110,10 +114,18 @@ class Looks:
 
     def _look(self, look: int) -> None:
         names = [name for name in self._open() if name in self._comparisons]
+        versions = {} if self._experiment is None else self._experiment.versions
+        together = [name for name in names if name not in versions]
+        if together:
+            first = self._experiment.first_candidates if self._experiment is not None else self._candidates
+            self._look_at(look, together, left_out=len(first) - len(together))
+        for name in names:
+            if self._experiment is not None and name in versions:
+                self._look_at(look, [name], left_out=candidates_to_count(place_tried(self._experiment, name)) - 1)
+
+    def _look_at(self, look: int, names: Sequence[str], *, left_out: int) -> None:
+        """Look at candidates that are decided together; `left_out` more were tried."""
         comparisons = [self._comparisons[name] for name in names]
-        if not names:
-            return
-        left_out = len(self._candidates) - len(names)
         if self._settings.looks is None:
             for name, weighed in zip(names, weigh_evidence(comparisons, self._settings, None, left_out), strict=True):
                 if weighed.decision is not Decision.INCONCLUSIVE:
@@ -141,12 +153,18 @@ class Looks:
         if not located:
             return
         evidence = gather(located, prices=self._prices)
-        evidence = set_stale_aside(evidence, self._baseline, self._reuse_max_age_days, self._first_start)
         for name in self._open():
             if evidence.arms.keys() >= {self._baseline, name}:
-                new = compare_arms(evidence, self._baseline, name)
+                new = compare_arms(self._prepared(evidence, name), self._baseline, name)
                 known = self._comparisons.get(name)
                 self._comparisons[name] = new if known is None else _joined(known, new)
+
+    def _prepared(self, evidence: Evidence, name: str) -> Evidence:
+        """The evidence as this candidate may be compared by it."""
+        version = None if self._experiment is None else self._experiment.versions.get(name)
+        if version is None:
+            return set_stale_aside(evidence, self._baseline, self._reuse_max_age_days, self._first_start)
+        return reuse_earlier_runs(evidence, self._baseline, version, self._reuse_max_age_days)
 
 
 def _joined(known: Comparison, new: Comparison) -> Comparison:
@@ -172,13 +190,13 @@ def looks_of_store(experiment: ExperimentFile, order: Sequence[str], repeats: in
         planned_tasks=experiment.looked_at if planned is None else None,
         looks=planned,
     )
-    candidates = [name for name in experiment.arms if name != experiment.baseline]
     max_age = experiment.reuse_max_age
     return Looks(
         experiment.baseline,
-        candidates,
+        experiment.candidates,
         planned or plan_even_looks(order, repeats),
         settings,
         prices,
         None if max_age is None else age_in_days(max_age),
+        experiment,
     )

@@ -227,8 +227,6 @@ def _find_changes(
         yield "arms differ from what was run there"
     elif new and suite.executor is Executor.HARBOR:
         yield f"arms differ ({quote_names(new)}; Harbor keeps one version of each arm in a store)"
-    elif new and known.looked_at is not None:
-        yield f"arms differ ({quote_names(new)}; its looks were planned for the arms of the first run)"
     elif new and known.settings != settings and not _without_results(versions):
         yield (
             "sandbox, limits or gateway differ from those that the baseline was run with, so its runs cannot be "
