@@ -7,6 +7,13 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+
+def name_words(column: str) -> tuple[str, ...]:
+    """The words of a name in lower case: `durationMs` and `Duration (ms)` are both `duration`, `ms`."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", column)
+    return tuple(re.findall(r"[^\W_]+", spaced.lower()))
+
+
 NO_UNIT = "duration"
 """Stands for a duration whose column does not say its unit; it is no field."""
 
@@ -84,7 +91,7 @@ _OTHER_UNITS = frozenset(
     }
 )
 _DURATIONS = frozenset({"duration", "latency", "elapsed", "runtime", "walltime", "took", "time"})
-_AROUND_DURATION = frozenset({"wall", "clock", "total", "run", "agent", "execution", "in", "taken"})
+_AROUND_DURATION = frozenset({*name_words("wall_clock"), "total", "run", "agent", "execution", "in", "taken"})
 _DOLLARS = frozenset({"usd", "dollar", "dollars", "us"})
 _FOREIGN_SIGNS = frozenset("%€£¥¢₹")
 
@@ -108,12 +115,6 @@ def match_name(column: str) -> list[NameMatch]:
     found += [match for match in (_match_duration(_without_containers(column)), _match_cost(words)) if match]
     best = {match.field: match for match in sorted(found, key=lambda match: -match.rank)}
     return list(best.values())
-
-
-def name_words(column: str) -> tuple[str, ...]:
-    """The words of a name in lower case: `durationMs` and `Duration (ms)` are both `duration`, `ms`."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", column)
-    return tuple(re.findall(r"[^\W_]+", spaced.lower()))
 
 
 def _without_containers(column: str) -> tuple[str, ...]:
