@@ -1,5 +1,6 @@
 """The verbs: few on top, grouped by job, old names for one release, and the nearest one for a mistake."""
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -8,8 +9,10 @@ from tests.conftest import Outweigh
 
 from outweigh.cli.verbs import COMMON, GROUPS, MOVED, ROOT, walk_verbs
 
-RECORDED = str(Path(__file__).resolve().parents[2] / "examples" / "recorded" / "runs.jsonl")
+ROOT_FOLDER = Path(__file__).resolve().parents[2]
+RECORDED = str(ROOT_FOLDER / "examples" / "recorded" / "runs.jsonl")
 ARMS = ("--baseline", "T0-plain", "--candidate", "T1-skill")
+WRITTEN = {".html", ".js", ".md", ".py", ".toml", ".yml"}
 CALLABLE = [(words, verb) for words, verb in walk_verbs() if verb.module]
 
 
@@ -130,3 +133,30 @@ def test_the_version_has_two_spellings(outweigh: Outweigh, option: str) -> None:
 def test_help_and_a_verb_is_the_help_of_the_verb(outweigh: Outweigh) -> None:
     assert outweigh("help", "store", "scan").out == outweigh("store", "scan", "--help").out
     assert outweigh("help").out == outweigh("--help").out
+
+
+def test_the_page_on_commands_has_every_verb_in_the_order_of_the_help() -> None:
+    text = (ROOT_FOLDER / "docs" / "cli.md").read_text(encoding="utf-8")
+    sections = [title for title in re.findall(r"^## (.*)$", text, re.MULTILINE) if title.islower()]
+
+    named = {" ".join(words[:depth]) for words, _ in CALLABLE for depth in (1, 2)}
+    missing = [words for words, _ in CALLABLE if not {" ".join(words), words[0]} & set(sections)]
+    places = [list(ROOT.below).index(title.split()[0]) for title in sections]
+    assert set(sections) <= named
+    assert missing == []
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("place", ["src", "docs", "examples", "README.md", "SECURITY.md", "action.yml", "benchmarks"])
+def test_no_document_or_message_uses_an_old_name(place: str) -> None:
+    old = re.compile(rf"outweigh\s+({'|'.join(MOVED)})\b(?!\.)")
+    whole = [ROOT_FOLDER / place, *(ROOT_FOLDER / place).rglob("*")]
+    files = [file for file in whole if file.suffix in WRITTEN and file.is_file() and "adr" not in file.parts]
+
+    found = {
+        str(file): match[0]
+        for file in files
+        if (match := old.search(file.read_text(encoding="utf-8", errors="replace")))
+    }
+    assert files
+    assert found == {}
