@@ -171,5 +171,5 @@ def _comments(skill: str, tasks: int) -> dict[str, str]:
         "repeats": "Runs of every eval in every arm. A verdict takes 6 evals or more; `outweigh plan -c` says what can "
         "be seen.",
         f"arms.{WITH_SKILL_ARM}": "The only difference: a copy of the skill, without its evals, which say what is "
-        "expected.",
+        "expected. Edit this copy and run the suite again to compare the next version.",
     }
