@@ -5,6 +5,7 @@ counts as one more candidate that was tried (verdict/tried_versions.py).
 """
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.stale_runs import ANEW_BY_OPTION, changed_agents, mark_earlier_runs, set_stale_aside
 from outweigh.errors import EvidenceError
-from outweigh.model.arm import ArmIdentity
+from outweigh.model.arm import ArmIdentity, ChangeKind
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.score.composite import Profile
 from outweigh.store.arm_versions import ArmVersion
@@ -51,7 +52,7 @@ def compare_candidate(
     """Put one candidate beside the baseline."""
     experiment = stores.experiment
     prepared = prepare_evidence(evidence, stores, baseline, candidate)
-    comparison = compare_arms(prepared, baseline, candidate, profile)
+    comparison = compare_arms(prepared, baseline, candidate, profile, _changed_skills(stores, baseline, candidate))
     if experiment is None or candidate not in experiment.versions:
         return comparison
     same_model = _asks_for_same_model(stores, experiment, baseline, candidate)
@@ -71,6 +72,14 @@ def _asks_for_same_model(stores: StoreSet, experiment: ExperimentFile, baseline:
     except (EvidenceError, KeyError, msgspec.MsgspecError):
         return False
     return len(models) == 1
+
+
+def _changed_skills(stores: StoreSet, baseline: str, candidate: str) -> tuple[str, ...]:
+    """The skills that the candidate adds or changes, by the names of their folders."""
+    setup = stores.setup(baseline, (candidate,))
+    changes = () if setup is None else setup.changes(candidate) or ()
+    places = (PurePosixPath(one.path).parts for one in changes if one.change is not ChangeKind.REMOVED)
+    return tuple(dict.fromkeys(parts[parts.index("skills") + 1] for parts in places if "skills" in parts[:-2]))
 
 
 def decide_family(

@@ -15,6 +15,7 @@ from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judg
 from outweigh.compare.judge_calls import JudgeCallFact
 from outweigh.compare.scan_summary import ArmScan, summarise_scans
 from outweigh.compare.setup_summary import MOST_EXCLUDED_LISTED, SetupSummary
+from outweigh.compare.setup_use import ItemUse, changed_use, use_warnings
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.run_record import AgentKind
 from outweigh.score.composite import OBJECTIVE_FIRST, Profile
@@ -36,6 +37,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     `unanchored` says why the age of reused runs counts as a difference between the arms; None where it does not.
     `changed_agent` says how the agent of reused runs differs from the candidate's; None where it does not.
     `scans` are the findings of the scan for cheats by arm; empty where no run was scanned. No policy reads them.
+    `changed_use` says how often the skills and tool servers were used that only the candidate has, or has otherwise.
     """
 
     baseline: ArmSummary
@@ -57,6 +59,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     composite_warnings: tuple[str, ...]
     setups: Mapping[str, SetupSummary] = field(default_factory=dict)
+    changed_use: tuple[ItemUse, ...] = ()
     unanchored: str | None = None
     changed_agent: str | None = None
     scans: Mapping[str, ArmScan] = field(default_factory=dict)
@@ -79,8 +82,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
         return min((min(task.baseline.runs, task.candidate.runs) for task in shared), default=0)
 
 
-def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Profile = OBJECTIVE_FIRST) -> Comparison:
-    """Lay two arms side by side."""
+def compare_arms(
+    evidence: Evidence,
+    baseline: str,
+    candidate: str,
+    profile: Profile = OBJECTIVE_FIRST,
+    changed_skills: Sequence[str] = (),
+) -> Comparison:
+    """Put two arms side by side. `changed_skills` are those whose files differ, where the store knows the files."""
     arms = {name: evidence.arm(name) for name in (baseline, candidate)}
     if baseline == candidate:
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
@@ -95,6 +104,8 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
     )
     pairing = pair_runs(before, after)
     setups = {name: evidence.setups[name] for name in arms if name in evidence.setups}
+    uses = [setups[name].use for name in arms if name in setups]
+    used = changed_use(uses[0], uses[1], changed_skills) if len(uses) == len(arms) else ()
     return Comparison(
         baseline=summarise(before, evidence.changes.get(baseline, ()), evidence.components.get(baseline, ())),
         candidate=summarise(after, evidence.changes.get(candidate, ()), evidence.components.get(candidate, ())),
@@ -113,6 +124,7 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
         warnings=(
+            *use_warnings(used),
             *evidence.warnings,
             *_warnings(before, after),
             *_excluded_attempts(setups),
@@ -125,6 +137,7 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
             *composer.warnings(),
         ),
         setups=setups,
+        changed_use=used,
         unanchored=next((evidence.unanchored[name] for name in arms if name in evidence.unanchored), None),
         scans=_scans(evidence, before, after),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
 
+from outweigh.compare.setup_use import is_tool_of
 from outweigh.model.agent_files import SKILL_FILE, SkillText, read_skill
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import ObservedServer, ObservedSetup
@@ -219,10 +220,8 @@ def _reported_servers(observed: _Observations) -> tuple[ObservedServer, ...] | N
 
 
 def _offers_tools_of(observed: _Observations, server: str) -> bool:
-    """Whether tools of a server were offered; agents call them mcp__server__tool, mcp_server_tool or server_tool."""
-    return any(
-        tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_") for tool in observed.tools or ()
-    )
+    """Whether tools of a server were offered."""
+    return any(is_tool_of(tool, server) for tool in observed.tools or ())
 
 
 def _model_faults(arm: Arm, observed: _Observations) -> Iterator[str]:

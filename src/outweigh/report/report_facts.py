@@ -8,6 +8,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.model.run_record import AgentIdentity
 from outweigh.report.document import KeyPoints
 from outweigh.report.formatting import SIMULATED, UNKNOWN, format_dollars
+from outweigh.report.setup_use_lines import describe_use
 
 MOST_NAMED = 3
 
@@ -26,8 +27,16 @@ def fact_block(comparisons: Sequence[Comparison], rule: str) -> KeyPoints:
         ("Dates", describe_dates(arms)),
         ("Cost", SIMULATED if all(one.simulated for one in comparisons) else _paid(arms)),
         ("Decided by", rule),
+        *_uses(comparisons),
     )
     return KeyPoints(rows=rows, facts=True)
+
+
+def _uses(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
+    """Whether the skills and servers that candidates change were used, by the first few of them."""
+    items = [item for one in comparisons for item in one.changed_use]
+    if items:
+        yield "Used", _named(map(describe_use, items))
 
 
 def _agent_names(agents: Sequence[AgentIdentity]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from outweigh.report.figures.gates import gate_figures_without_words
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
 from outweigh.report.judge_tables import judge_blocks
 from outweigh.report.scan_page import scan_blocks, scan_payload
+from outweigh.report.setup_use_lines import use_blocks, use_payload
 from outweigh.verdict.decision import Decision, Gate, PolicySource, RequiredSample, Sensitivity, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
 from outweigh.verdict.promotion import may_promote
@@ -27,7 +28,11 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, source: PolicySour
     answer = _decision_payload(verdict, comparison, may_promote=may_promote)
     fingerprint = sha256(msgspec.json.encode(answer, order="sorted")).hexdigest()
     origins = {"policy_from": source.value, "evidence_sha256": verdict.evidence_sha256}
-    beside = {"sightings": observed_setup_payload(comparison), "scan": scan_payload(comparison.scans)}
+    beside = {
+        "sightings": observed_setup_payload(comparison),
+        "scan": scan_payload(comparison.scans),
+        "use": use_payload(comparison.changed_use),
+    }
     return {**answer, "verdict_sha256": fingerprint, **origins, **beside}
 
 
@@ -103,6 +108,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: PolicySourc
         *gate_blocks(verdict.gates, comparison),
         arms_table(comparison),
         *judge_blocks(summarise_judges(comparison.judging)),
+        *use_blocks(comparison.changed_use),
         *scan_blocks(comparison.scans),
         *sensitivity_blocks(verdict, allowed=allowed),
         *optional_bullets("Warnings", verdict.warnings),

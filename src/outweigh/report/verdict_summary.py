@@ -12,11 +12,13 @@ from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.scan_summary import describe_findings
+from outweigh.compare.setup_use import SERVER, SKILL
 from outweigh.report.comparison_tables import format_gate, gate_blocks, total_evidence
 from outweigh.report.document import Block, BulletList, KeyPoints, Report, Table
 from outweigh.report.formatting import UNKNOWN, shorten_name
 from outweigh.report.gate_bars import gate_bars
 from outweigh.report.next_step import NextStep, VerdictCommand, next_step, unjudged_runs
+from outweigh.report.setup_use_lines import describe_use
 from outweigh.report.verdict_page import DECISION_TONES, verdicts_headline
 from outweigh.report.verdict_sentence import break_even_sentence, effect_sentence, join_words
 from outweigh.verdict.decision import Decision, Gate, Verdict
@@ -131,6 +133,7 @@ def _points(verdict: Verdict, comparison: Comparison, screen: Screen) -> Iterato
     yield from _worth(verdict.gates)
     if limits := _tolerances(verdict):
         yield KeyPoint(label="Not ruled out", text=limits, lines=1)
+    yield from _use(comparison)
     yield KeyPoint(label="Promotion", text=_promotion(verdict, comparison), lines=2)
     if (findings := describe_findings(comparison.scans)) is not None:
         yield KeyPoint(label="Findings", text=findings, lines=1)
@@ -156,6 +159,17 @@ def decision_reason(verdict: Verdict, comparison: Comparison) -> str:
     if verdict.decision is Decision.INCONCLUSIVE and verdict.in_the_way is not None:
         return with_gate_titles(verdict.in_the_way.detail)
     return with_gate_titles(verdict.reasons[0]) if verdict.reasons else "nothing was tested"
+
+
+def _use(comparison: Comparison) -> Iterator[KeyPoint]:
+    """Whether the skills and servers that the candidate changes were used; those that were used least come first."""
+    for kind, label in ((SKILL, "Skill"), (SERVER, "MCP server")):
+        items = sorted(
+            (item for item in comparison.changed_use if item.kind == kind), key=lambda item: item.share or 0.0
+        )
+        if items:
+            more = f" (and {len(items) - 1} more)" if len(items) > 1 else ""
+            yield KeyPoint(label=label, text=f"{describe_use(items[0])}{more}", lines=1)
 
 
 def _worth(gates: Sequence[Gate]) -> Iterator[KeyPoint]:

@@ -1,0 +1,140 @@
+"""Whether what a candidate changes was used: in how many runs a skill or a tool server was loaded, and invoked.
+
+A run whose transcript cannot tell is counted apart: unknown is not "not used".
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+from outweigh.model.run_record import RunRecord
+
+SKILL, SERVER = "skill", "MCP server"
+
+HARDLY_USED = 0.2
+"""Below this share of runs a change counts as hardly ever used.
+
+A gain of 25 points in the runs that use it is then a gain of less than 5 points over all runs, which is the margin
+within which a pass rate counts as the same.
+"""
+
+Runs = Mapping[str, int]
+"""Runs by task."""
+
+
+class ItemUse(Struct, frozen=True, kw_only=True):
+    """One skill or tool server of an arm: runs by task that had it and that invoked it, and runs that could tell."""
+
+    kind: str
+    name: str
+    runs: Runs
+    loaded: Runs
+    loaded_known: Runs
+    used: Runs
+    used_known: Runs
+
+    @property
+    def share(self) -> float | None:
+        """The share of runs that invoked it, of those that can tell; None where none can."""
+        known = sum(self.used_known.values())
+        return sum(self.used.values()) / known if known else None
+
+    @property
+    def hardly_used(self) -> bool:
+        """Whether so few runs invoked it that it can hardly have made the difference."""
+        return self.share is not None and self.share < HARDLY_USED
+
+
+class SetupUse(Struct, frozen=True, kw_only=True):
+    """What was loaded and invoked in the counted runs of one arm."""
+
+    runs: Runs
+    known: Mapping[tuple[str, str], Runs]
+    seen: Mapping[tuple[str, str, str], Runs]
+
+    def names(self, kind: str) -> list[str]:
+        """Everything of this kind that a run had or invoked."""
+        return sorted({name for found, name, _ in self.seen if found == kind})
+
+    def item(self, kind: str, name: str) -> ItemUse:
+        """One item; with no run where nothing was seen of it."""
+        return ItemUse(
+            kind=kind,
+            name=name,
+            runs=self.runs,
+            loaded=self.seen.get((kind, name, "loaded"), {}),
+            loaded_known=self.known.get((kind, "loaded"), {}),
+            used=self.seen.get((kind, name, "used"), {}),
+            used_known=self.known.get((kind, "used"), {}),
+        )
+
+
+class UseObserver:
+    """Counts what the runs of one arm loaded and invoked, as they are read."""
+
+    def __init__(self) -> None:
+        self._runs: Counter[str] = Counter()
+        self._known: dict[tuple[str, str], Counter[str]] = {}
+        self._seen: dict[tuple[str, str, str], Counter[str]] = {}
+
+    def add(self, run: RunRecord) -> None:
+        """Count one run."""
+        task, loaded = run.trial.task_id, run.loaded
+        self._runs[task] += 1
+        if loaded is None:
+            return
+        servers = None if loaded.mcp_servers is None else tuple(server.name for server in loaded.mcp_servers)
+        self._count(SKILL, "loaded", task, loaded.skills)
+        self._count(SKILL, "used", task, loaded.skills_used)
+        self._count(SERVER, "loaded", task, servers)
+        self._count(SERVER, "used", task, None if servers is None else _called_servers(run, servers))
+
+    def _count(self, kind: str, what: str, task: str, names: Iterable[str] | None) -> None:
+        if names is None:
+            return
+        self._known.setdefault((kind, what), Counter())[task] += 1
+        for name in set(names):
+            self._seen.setdefault((kind, name, what), Counter())[task] += 1
+
+    def summary(self) -> SetupUse:
+        """What was counted so far."""
+        return SetupUse(runs=self._runs, known=self._known, seen=self._seen)
+
+
+def _called_servers(run: RunRecord, servers: Iterable[str]) -> tuple[str, ...] | None:
+    """The servers of which a step called a tool; None where the steps were not recorded."""
+    if run.steps is None:
+        return None
+    tools = {call.name for step in run.steps for call in step.tool_calls}
+    return tuple(server for server in servers if any(is_tool_of(tool, server) for tool in tools))
+
+
+def is_tool_of(tool: str, server: str) -> bool:
+    """Whether a tool is a server's; agents call it mcp__server__tool, mcp_server_tool or server_tool."""
+    return tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_")
+
+
+def changed_use(before: SetupUse, after: SetupUse, changed_skills: Iterable[str] = ()) -> tuple[ItemUse, ...]:
+    """What the candidate has and the baseline has not, by what was seen, and the skills whose files differ."""
+    skills = dict.fromkeys((*changed_skills, *_only_after(SKILL, before, after)))
+    servers = _only_after(SERVER, before, after)
+    return (*(after.item(SKILL, name) for name in skills), *(after.item(SERVER, name) for name in servers))
+
+
+def _only_after(kind: str, before: SetupUse, after: SetupUse) -> list[str]:
+    earlier = set(before.names(kind))
+    return [name for name in after.names(kind) if name not in earlier]
+
+
+def use_warnings(items: Iterable[ItemUse]) -> Iterator[str]:
+    """A change that was hardly ever used can hardly have made the difference."""
+    for item in items:
+        if not item.hardly_used:
+            continue
+        used, known = sum(item.used.values()), sum(item.used_known.values())
+        often = f"never invoked in {known} runs" if not used else f"invoked in only {used} of {known} runs"
+        yield (
+            f"the {item.kind} {item.name!r} was {often}, so it can hardly explain a difference between the arms. "
+            "Check its description, or give the agent tasks that need it."
+        )
