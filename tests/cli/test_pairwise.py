@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.stores import write_store
 
 from outweigh.cli.main import main
 from outweigh.model.rubric import BinaryCriterion, Rubric
 from outweigh.model.suite import JudgeSpec
+from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.judging_file import JudgedTask, JudgingFile, write_judging
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import runs_of_arm
@@ -76,6 +78,32 @@ def test_every_pair_is_shown_in_both_orders_and_nothing_is_asked_twice(
     (judge,) = first["judges"]
     assert (judge["wins"], judge["ties"], judge["losses"]) == (3, 0, 0)
     assert judge["first_share"]["value"] == 0.5
+
+
+def name_baseline(store: Path, baseline: str) -> None:
+    """Write down what the store is for, as `outweigh run` does."""
+    write_store(store.parent / "made", [], ("new", "old"), baseline=baseline)
+    (store.parent / "made" / EXPERIMENT_FILE).rename(store / EXPERIMENT_FILE)
+
+
+@pytest.mark.parametrize(("baseline", "wins"), [("old", 3), ("new", 0)])
+def test_the_arms_of_a_suite_need_no_naming(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], baseline: str, wins: int
+) -> None:
+    store = a_store(tmp_path, HONEST)
+    name_baseline(store, baseline)
+
+    code = main(["judge", str(store), "--pairwise", "--format", "json"])
+
+    assert code == 0
+    assert json.loads(capsys.readouterr().out)["judges"][0]["wins"] == wins
+
+
+def test_without_a_suite_the_direction_is_not_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["judge", str(a_store(tmp_path, HONEST)), "--pairwise"])
+
+    assert code == 2
+    assert "name them by --baseline and --candidate. There is 'old', 'new'" in capsys.readouterr().err
 
 
 def test_a_judge_that_always_takes_the_first_is_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,11 +79,11 @@ def _from_epoch(value: float) -> datetime | None:
 _UNKNOWN_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
 _TRUE_WORDS = frozenset(
     {"true", "yes", "y", "1", "1.0", "pass", "passed", "success", "succeeded", "resolved", "solved", "correct"}
-    | {"wahr", "vrai", "verdadero", "vero", "waar"}
+    | {"wahr", "vrai", "verdadero", "vero", "waar", "t", "ok", "✓", "✔", "✅"}
 )
 _FALSE_WORDS = frozenset(
     {"false", "no", "n", "0", "0.0", "fail", "failed", "failure", "unresolved", "unsolved", "incorrect"}
-    | {"falsch", "faux", "falso", "onwaar"}
+    | {"falsch", "faux", "falso", "onwaar", "f", "✗", "✘", "❌"}
 )
 """As people and programs write it; spreadsheets write it in the language of their user."""
 

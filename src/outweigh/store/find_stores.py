@@ -11,6 +11,9 @@ from outweigh.store.records import MANIFEST_FILE, RECORDS_SUFFIX
 MAX_FOLDER_DEPTH = 4
 """How many levels of folders are searched for stores."""
 
+MAX_FOLDER_ENTRIES = 1_000
+"""A folder with more entries holds data; the folders in it are not searched."""
+
 _SKIPPED_FOLDERS = frozenset({ARTIFACTS_FOLDER, "node_modules", "__pycache__"})
 _MARKS = frozenset({EXPERIMENT_FILE, MANIFEST_FILE})
 """Files by which a folder says itself that it is a store."""
@@ -35,7 +38,8 @@ def find_stores(path: Path, depth: int = MAX_FOLDER_DEPTH) -> list[Path]:
 def find_marked_stores(folder: Path, depth: int) -> Iterator[Path]:
     """The stores at or below a folder that `run` or `import` wrote, in order of their paths.
 
-    Nothing else counts, because a project has `.jsonl` files of its own. Hidden folders are not searched.
+    Nothing else counts, because a project has `.jsonl` files of its own. Hidden folders and very full ones are not
+    searched.
     """
     try:
         with os.scandir(folder) as found:
@@ -45,7 +49,7 @@ def find_marked_stores(folder: Path, depth: int) -> Iterator[Path]:
     if any(entry.name in _MARKS for entry in entries):
         yield folder
         return
-    for entry in entries if depth else ():
+    for entry in entries if depth and len(entries) <= MAX_FOLDER_ENTRIES else ():
         searched = not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
         if searched and entry.is_dir(follow_symlinks=False):
             yield from find_marked_stores(folder / entry.name, depth - 1)

@@ -28,13 +28,23 @@ CELLS: dict[str, list[str]] = {
 """A table by field; a duration stands for both of its units."""
 
 NAMES = {
-    "task_id": ["task_id", "task", "Case", "test name", "problemId", "instance_id", "SCENARIO", "question"],
-    "arm": ["arm", "variant", "config.name", "Condition", "setup", "treatment", "model"],
-    "repeat": ["repeat", "run", "Trial", "epoch", "rep", "run_number", "try"],
-    "success": ["success", "passed", "OK", "resolved", "isCorrect", "result", "score"],
+    "task_id": ["task_id", "task", "Case", "test name", "problemId", "instance_id", "SCENARIO", "question", "issueId"],
+    "arm": ["arm", "variant", "config.name", "Condition", "setup", "treatment", "model", "prompt_version", "cohort"],
+    "repeat": ["repeat", "run", "Trial", "epoch", "rep", "run_number", "try", "sample_index"],
+    "success": ["success", "passed", "OK", "resolved", "isCorrect", "result", "score", "pass/fail"],
     "duration_seconds": ["duration_seconds", "latency_s", "Duration (s)", "elapsedSec", "seconds", "total time [secs]"],
-    "duration_ms": ["duration_ms", "latencyMs", "Elapsed (ms)", "wall_time_millis"],
-    "cost_usd": ["cost_usd", "cost", "Cost ($)", "total_cost_usd", "usd", "metrics.cost"],
+    "duration_ms": ["duration_ms", "latencyMs", "Elapsed (ms)", "wall_time_millis", "response_time_ms"],
+    "cost_usd": [
+        "cost_usd",
+        "cost",
+        "Cost ($)",
+        "total_cost_usd",
+        "usd",
+        "metrics.cost",
+        "price_usd",
+        "API cost",
+        "cost per run",
+    ],
     "input_tokens": ["input_tokens", "tokens_in", "prompt_tokens", "usage.inputTokens"],
     "output_tokens": ["output_tokens", "completion_tokens", "TokensOut"],
 }
@@ -46,6 +56,11 @@ UNUSED = {
     "cost_eur": ["0.4"] * 12,
     "Cost (€)": ["0.4"] * 12,
     "timeout_s": ["600"] * 12,
+    "time_to_first_token_ms": ["600"] * 12,
+    "cost per token": ["0.4"] * 12,
+    "cost_cents": ["40"] * 12,
+    "pass_rate": ["0.4"] * 12,
+    "tests_passed": ["4"] * 12,
     "max_duration_ms": ["600"] * 12,
     "total_tokens": ["900"] * 12,
     "pass %": ["50"] * 12,
@@ -202,7 +217,7 @@ def test_a_missing_column_is_asked_for_with_those_that_are_there(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    "spelled", [("true", "false"), ("TRUE", "False"), ("PASSED", "failed"), ("1", "0"), ("Y", "n")]
+    "spelled", [("true", "false"), ("TRUE", "False"), ("PASSED", "failed"), ("1", "0"), ("Y", "n"), ("✓", "✗")]
 )
 def test_passes_may_be_spelled_in_many_ways(tmp_path: Path, spelled: tuple[str, str]) -> None:
     columns = table() | {"success": [*spelled] * 6}

@@ -19,18 +19,21 @@ NO_UNIT = "duration"
 
 _FIRM: dict[str, str] = {
     "task_id": "task taskname instanceid instance problemid problem caseid case casename testid test testcase testname "
-    "scenarioid scenario exampleid example questionid question itemid item exercise puzzle issue ticket",
+    "scenarioid scenario exampleid example questionid question itemid item exercise puzzle issue issueid ticket "
+    "ticketid taskkey tasktitle evalid eval",
     "arm": "armname config configname configid configuration condition conditionid variant variantname treatment "
-    "group system setup setupname mode strategy approach method",
+    "group system setup setupname mode strategy approach method cohort bucket experimentgroup experimentarm",
     "repeat": "repeatid repeatnumber repeatindex repetition replicate rep run runnumber runindex runno trial "
     "trialindex trialnumber try iteration iter epoch round",
-    "success": "succeeded passed pass ispassed resolved isresolved solved issolved correct iscorrect ok issuccess",
+    "success": "succeeded passed pass ispassed ispass passfail resolved isresolved solved issolved correct iscorrect "
+    "ok issuccess successflag tasksuccess taskpassed",
     "started_at": "started starttime start startedat createdat timestamp",
     "finished_at": "finished ended endtime endedat finishedat completedat end",
-    "cost_usd": "usd dollars cost totalcost totalcostusd costtotal costindollars totalusd agentcost runcost price",
-    "input_tokens_with_cache": "prompttokens totalinputtokens promptcount",
-    "input_tokens": "tokensin tokensinput uncachedinputtokens inputtokencount",
-    "output_tokens": "completiontokens tokensout tokensoutput totaloutputtokens outputtokencount",
+    "cost_usd": "usd dollars totalusd",
+    "input_tokens_with_cache": "prompttokens tokensprompt totalinputtokens",
+    "input_tokens": "tokensin tokensinput intokens uncachedinputtokens inputtokencount",
+    "output_tokens": "completiontokens tokenscompletion tokensout tokensoutput outtokens totaloutputtokens "
+    "outputtokencount",
     "cache_read_tokens": "cachereads cachedtokens cachedinputtokens cachereadinputtokens tokenscached",
     "cache_write_tokens": "cachewrites cachecreationtokens cachecreationinputtokens",
     "step_count": "steps turns numsteps numturns stepcount",
@@ -43,8 +46,10 @@ _FIRM: dict[str, str] = {
     "agent_version": "",
 }
 _WEAK: dict[str, str] = {
-    "success": "result outcome status score reward grade",
-    "arm": "model modelname modelid agent agentname provider prompt promptname promptversion version branch skill",
+    "success": "result outcome status score reward grade verdict",
+    "arm": "model modelname modelid llm agent agentname agentversion harness provider prompt promptname promptversion "
+    "version branch skill tool experiment candidate",
+    "repeat": "attempt attemptnumber sample sampleindex sampleid",
     "run_id": "id",
 }
 """Names that mean the field only where no other column does, and its values fit."""
@@ -91,8 +96,11 @@ _OTHER_UNITS = frozenset(
     }
 )
 _DURATIONS = frozenset({"duration", "latency", "elapsed", "runtime", "walltime", "took", "time"})
-_AROUND_DURATION = frozenset({*name_words("wall_clock"), "total", "run", "agent", "execution", "in", "taken"})
+_AROUND_DURATION = frozenset(
+    {*name_words("wall_clock"), "total", "run", "agent", "response", "execution", "exec", "processing", "in", "taken"}
+)
 _DOLLARS = frozenset({"usd", "dollar", "dollars", "us"})
+_AROUND_COST = frozenset({"total", "run", "agent", "api", "llm", "in", "per"})
 _FOREIGN_SIGNS = frozenset("%€£¥¢₹")
 
 
@@ -112,7 +120,11 @@ def match_name(column: str) -> list[NameMatch]:
     found = [NameMatch(field, 0) for field in _FIRM if field.replace("_", "") in keys]
     for rank, names in enumerate((_FIRM, _WEAK), start=1):
         found += [NameMatch(field, rank) for field, known in names.items() if keys & set(known.split())]
-    found += [match for match in (_match_duration(_without_containers(column)), _match_cost(words)) if match]
+    found += [
+        match
+        for match in (_match_duration(_without_containers(column)), _match_cost(_without_containers(column)))
+        if match
+    ]
     best = {match.field: match for match in sorted(found, key=lambda match: -match.rank)}
     return list(best.values())
 
@@ -139,5 +151,5 @@ def _match_duration(words: Iterable[str]) -> NameMatch | None:
 
 
 def _match_cost(words: tuple[str, ...]) -> NameMatch | None:
-    core = [word for word in words if word not in _DOLLARS | {"total", "run", "agent", "in"}]
-    return NameMatch("cost_usd", 1) if core in (["cost"], ["price"]) else None
+    core = [word for word in words if word not in _DOLLARS | _AROUND_COST]
+    return NameMatch("cost_usd", 1) if core in (["cost"], ["costs"], ["price"], ["spend"], ["spent"]) else None

@@ -124,8 +124,10 @@ class _Guess:
                 self._found[field] = name
             return
         fitting = [name for name in columns if self._describes(field, name)]
-        if len(fitting) == 1:
-            self._found[field] = fitting[0]
+        best = min((self._matches[field][name] for name in fitting), default=0)
+        firmest = [name for name in fitting if self._matches[field][name] == best]
+        if len(firmest) == 1:
+            self._found[field] = firmest[0]
 
     def _describes(self, field: str, column: str) -> bool:
         if field in ("started_at", "finished_at") and not self._values.hold_moments(column):
