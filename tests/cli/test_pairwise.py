@@ -103,7 +103,7 @@ def test_without_a_suite_the_direction_is_not_guessed(tmp_path: Path, capsys: py
     code = main(["judge", str(a_store(tmp_path, HONEST)), "--pairwise"])
 
     assert code == 2
-    assert "name them by --baseline and --candidate. There is 'old', 'new'" in capsys.readouterr().err
+    assert "name them with --baseline and --candidate: 'old', 'new'" in capsys.readouterr().err
 
 
 def test_a_judge_that_always_takes_the_first_is_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
