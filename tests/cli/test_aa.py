@@ -1,4 +1,4 @@
-"""`outweigh suite aa`: how often would each policy cry wolf on this data?"""
+"""`outweigh suite aa`: how often each policy raises a false alarm on this data."""
 
 import re
 from pathlib import Path
@@ -67,15 +67,15 @@ def test_people_see_the_table_and_what_to_conclude(outweigh: Any, style: str) ->
     answer = outweigh("suite", "aa", EXAMPLE, "--arm", "T0-plain", "--splits", "60", "--format", style)
 
     assert answer.code == 0
-    for expected in ("must not gate here: gates, composite", "false alarms", "more than 10 % must not gate"):
+    for expected in ("do not use as a gate: gates, composite", "false alarms", "(limit: 10 %)"):
         assert expected in answer.out
-    assert re.search(r"evidence cries wolf in [0-9.]+ % of the splits", answer.out)
+    assert re.search(r"evidence raises a false alarm in [0-9.]+ % of the splits", answer.out)
 
 
 def test_too_few_splits_do_not_acquit_a_policy(outweigh: Any) -> None:
     answer = outweigh("suite", "aa", EXAMPLE, "--arm", "T2-skill-and-tools", "--splits", "5")
 
-    assert "so few splits do not show that it stays below 10 %; raise --splits" in answer.out
+    assert "5 splits are too few to show that it stays below 10 %; raise --splits" in answer.out
 
 
 def test_a_policy_that_could_not_judge_is_not_praised_for_its_silence(outweigh: Any, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_policy_that_could_not_judge_is_not_praised_for_its_silence(outweigh: 
 
     answer = outweigh("suite", "aa", path, "--splits", "5")
 
-    assert "evidence could judge none of the splits, so its silence shows nothing" in answer.out
+    assert "evidence could judge none of the splits, so this says nothing about it" in answer.out
     assert "policy evidence could not judge 5 of 5 splits: 3 tasks have counted runs in both arms" in answer.out
 
 

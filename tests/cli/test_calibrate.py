@@ -65,7 +65,7 @@ def test_a_judge_that_agrees_with_people_may_decide(store: Path, capsys: pytest.
     code = main(["judge", str(store), "--calibrate", labels(store, SCORES)])
 
     assert code == 0
-    assert "alpha within tasks 1.000, 0.7 demanded: it may decide" in capsys.readouterr().out
+    assert "alpha within tasks 1.00, 0.7 required: it may decide" in capsys.readouterr().out
     assert "decides nothing" not in verdict_warnings(store, capsys)
 
 
@@ -96,7 +96,7 @@ def test_a_demand_that_is_lowered_or_dropped_later_stays_in_force(
 
     write_judging(store, JudgingFile(judges=judges, tasks={}, tell_tales=()))
 
-    assert "and 0.7 is demanded" in verdict_warnings(store, capsys)
+    assert "and 0.7 is required" in verdict_warnings(store, capsys)
 
 
 def test_what_scripts_are_told_is_what_is_kept(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +126,7 @@ def test_records_without_a_store_are_compared_and_nothing_is_kept(
     code = main(["judge", str(store / "runs-engine.jsonl"), "--calibrate", labels(store, SCORES)])
 
     assert code == 0
-    assert "the suite demands none" in capsys.readouterr().out
+    assert "the suite requires none" in capsys.readouterr().out
     assert not list(store.glob("calibration-*.json"))
 
 

@@ -150,7 +150,7 @@ def test_a_suite_that_demands_less_agreement_than_before_is_told_that_it_does_no
 
     assert "was made under minimum_alpha = 0.8; that stays in force" in lowered.err
     shown = outweigh("compare", str(store), "--baseline", "plain", "--candidate", "chatty")
-    assert "an alpha of 0.8 with human labels is demanded" in " ".join(shown.out.split())
+    assert "an alpha of 0.8 with human labels is required" in " ".join(shown.out.split())
 
 
 FIRST_TROUBLES = {

@@ -185,7 +185,7 @@ def test_a_judge_that_only_tells_easy_tasks_from_hard_ones_shows_no_agreement_wi
     assert overall.within.value < 0.3
     assert (overall.within.tasks, overall.within.items) == (12, 48)
     assert LabelAgreement.of(found).alpha == overall.within.value
-    assert "is demanded" in (LabelAgreement.of(found).shortfall(0.667) or "")
+    assert "is required" in (LabelAgreement.of(found).shortfall(0.667) or "")
 
 
 @pytest.mark.parametrize(("tasks", "may"), [(9, False), (10, True)])

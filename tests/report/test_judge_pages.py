@@ -90,10 +90,10 @@ def test_a_calibration_says_whether_the_judge_may_decide() -> None:
     met, missed = (text(calibration_report(calibrations, [demand])) for demand in (0.9, None))
     refused = calibration_report(calibrate(JUDGED[:2], LABELS[:1], "0" * 64, tasks=TASK_OF), [0.9, None])
 
-    assert "mild: alpha within tasks 1.00, 0.9 demanded: it may decide" in met
-    assert "the suite demands none" in missed
-    assert "mild: alpha within tasks unknown, 0.9 demanded: it may not decide" in text(refused)
-    assert "it may not decide: an alpha of 0.9 with human labels is demanded within tasks" in text(refused)
+    assert "mild: alpha within tasks 1.00, 0.9 required: it may decide" in met
+    assert "the suite requires none" in missed
+    assert "mild: alpha within tasks unknown, 0.9 required: it may not decide" in text(refused)
+    assert "it may not decide: an alpha of 0.9 with human labels is required within tasks" in text(refused)
     assert refused.headline == "2 judges compared with people; 1 may not decide anything"
     assert refused.payload["schema"] == "outweigh.calibrations/1"
 

@@ -151,13 +151,13 @@ MAX_REASONS = 5
 _NEXT_STEPS = {
     EndReason.BUDGET: "raise the budget with --budget and run the same command again",
     EndReason.INTERRUPTED: "run the same command again; nothing that finished is repeated",
-    EndReason.FUTILE: "run the same command without --until-decided; the error rates hold all the same",
+    EndReason.FUTILE: "run the same command without --until-decided; the error rates still hold",
     EndReason.INCOMPLETE: "fix what failed and run the same command again; nothing that finished is repeated. "
     "A task that was changed needs another store",
     EndReason.STOPPED: "fix the cause (`outweigh doctor` with the same -c helps to find it) and run the same command "
     "again; nothing that finished is repeated. With --keep-going the other trials are attempted anyway",
 }
-_UNKNOWN_COST_HINT = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
+_UNKNOWN_COST_HINT = "the cost of a run is unknown; set budget_usd under [limits], the most that one run may cost"
 
 
 def print_run_summary(summary: RunSummary, command: str | None = None) -> None:

@@ -113,7 +113,7 @@ def findings_after_solution(checks: CheckResults | None, trouble: str | None) ->
     """Findings from the checks after the task's own solution; `trouble` is how its script failed."""
     if checks is None:
         yield make_finding(
-            FindingKind.NO_SOLUTION, "There is no solution/solve.sh, so nobody has shown that it can be done."
+            FindingKind.NO_SOLUTION, "There is no solution/solve.sh, so it is not shown that the task can be done."
         )
         return
     failing = [
@@ -124,7 +124,7 @@ def findings_after_solution(checks: CheckResults | None, trouble: str | None) ->
     if failing:
         yield make_finding(
             FindingKind.SOLUTION_FAILS,
-            f"The task's own solution does not pass: {quote_names(failing)}. Mend the solution, or the checks.",
+            f"The task's own solution does not pass: {quote_names(failing)}. Fix the solution or the checks.",
         )
     optional = tuple(check for check in checks if not check.required)
     yield from _not_evaluated(optional, "after the solution")
@@ -160,7 +160,7 @@ def _without_check(task: Task, *, judged: bool) -> PreflightFinding:
     if not judged:
         return make_finding(
             FindingKind.NO_REQUIRED_CHECK,
-            "No check is required, so no run can pass or fail, and nobody goes by its rubric; declare a check, or name "
+            "No check is required, so no run can pass or fail, and no judge uses its rubric; declare a check, or name "
             "[[judges]] in the suite.",
         )
     return make_finding(

@@ -47,8 +47,8 @@ def _title(calibration: Calibration, demand: float | None) -> str:
     name = f"{judge.name}{'' if judge.model is None else f' ({judge.model})'}"
     words = f"{name}: alpha within tasks {format_score(agreement.alpha)}"
     if demand is None:
-        return f"{words}; the suite demands none"
-    return f"{words}, {demand:g} demanded: it {'may' if agreement.shortfall(demand) is None else 'may not'} decide"
+        return f"{words}; the suite requires none"
+    return f"{words}, {demand:g} required: it {'may' if agreement.shortfall(demand) is None else 'may not'} decide"
 
 
 def _passing_table(calibration: Calibration) -> Table:
@@ -118,7 +118,7 @@ def _remarks(calibration: Calibration, demand: float | None, shortfall: str | No
     for name, measured in figures:
         yield from (f"{name}: {warning}." for warning in (() if measured is None else measured.warnings))
     if demand is not None and shortfall is None and not _interval_reaches(within, demand):
-        yield f"the interval of alpha within tasks reaches below the {demand:g} demanded; label more tasks to be sure."
+        yield f"the interval of alpha within tasks reaches below the required {demand:g}; label more tasks to be sure."
 
 
 def _interval_reaches(alpha: AgreementMeasure | None, demand: float) -> bool:

@@ -155,7 +155,7 @@ def _null_warnings(arm: ArmSummary) -> Iterator[str]:
     if arm.components and arm.components[0].cost_usd.reason is not None:
         yield f"{arm.name}: the cost of its components is null: {arm.components[0].cost_usd.reason}."
     if not arm.pass_at_k:
-        yield f"{arm.name}: pass_at_k and pass_hat_k are empty: a task has no run that knows whether it passed."
+        yield f"{arm.name}: pass_at_k and pass_hat_k are empty: a task has no run with a known result."
     if arm.grade is None:
         yield f"{arm.name}: grade is null: it needs the even composite, which needs judge scores."
     for metric, description in arm.metrics.items():
@@ -165,7 +165,7 @@ def _null_warnings(arm: ArmSummary) -> Iterator[str]:
 
 
 MEDIAN_NOTE = "* the median of pairs depends on how the repeats happen to be numbered; decisions rest on tasks."
-TILDE_NOTE = "~ means that the interval does not tell the arms apart. `outweigh verdict` decides."
+TILDE_NOTE = "~ means that the interval includes no change. `outweigh verdict` decides."
 READING_NOTES = (MEDIAN_NOTE, TILDE_NOTE)
 
 

@@ -114,7 +114,7 @@ def _warnings(accounts: JudgingTotals) -> tuple[str, ...]:
         found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {_group_remarks(invalid)}")
     suspicious = [(warning, judgment.run_id) for judgment in judgments for warning in judgment.warnings]
     if suspicious:
-        found.append(f"{len(suspicious)} times words that speak to a judge were met: {_group_remarks(suspicious)}")
+        found.append(f"{len(suspicious)} times a run addressed its judge: {_group_remarks(suspicious)}")
     return tuple(found)
 
 

@@ -109,7 +109,7 @@ def _judge_remarks(panel: PanelAgreement) -> list[str]:
             "parts count."
         )
     if flagged := sum(judge.flagged for judge in panel.judges):
-        lines.append(f"{flagged} judgments carry warnings, such as words of a run that speak to its judge")
+        lines.append(f"{flagged} judgments carry warnings, such as a run that addresses its judge")
     return lines
 
 

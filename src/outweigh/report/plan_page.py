@@ -1,4 +1,4 @@
-"""The page and the JSON of `outweigh plan`: how often each size would be decided, its price, what is in the way, and
+"""The page and the JSON of `outweigh plan`: how often each size would be decided, its price, what the obstacle is, and
 whether to buy tasks or repeats.
 """
 
@@ -168,7 +168,7 @@ def _size_table(plan: ExperimentPlan) -> Table:
             *pilot,
             "same if alike",
             "false if alike",
-            "in the way",
+            "obstacle",
         ),
         rows=tuple(
             (

@@ -126,7 +126,7 @@ def _blocks(promotion: Promotion) -> Iterator[Block]:
     if destination.notes:
         yield BulletList(title="Notes", items=destination.notes, tone=Tone.UNSURE)
     if not promotion.refusals and carried is None and destination.changes:
-        words = "Nothing was done. The same command with these words does it, for this evidence and no other:"
+        words = "Nothing was done. To do it, for exactly this evidence, add to the same command:"
         yield CodeBlock(title=words, lines=(f"--execute --evidence {promotion.evidence_sha256}",))
 
 

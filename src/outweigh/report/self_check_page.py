@@ -24,7 +24,7 @@ def self_check_report(check: SelfCheck, seed: int, deciding: str, source: Policy
     blocks: list[Block] = [_share_table(check)] if check.splits else []
     if check.natural_pairs:
         blocks.append(_pair_table(check.natural_pairs))
-    decides = f"a verdict on these records goes by {deciding} ({source.value}); it was checked as it is set there."
+    decides = f"a verdict on these records uses {deciding} ({source.value}); it was checked with the same settings."
     blocks.append(BulletList(title="What to conclude", items=(*_conclusions(check), decides), tone=tone))
     blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
     return Report(headline=_headline(check, loud), tone=tone, blocks=tuple(blocks), payload=payload)
@@ -66,7 +66,7 @@ def _decision_values(decisions: Mapping[str, Decision]) -> dict[str, str]:
 def _headline(check: SelfCheck, loud: list[str]) -> str:
     if not check.splits:
         return f"A/A self-check, {len(check.natural_pairs)} natural pairs and no splits"
-    found = f"must not gate here: {', '.join(loud)}" if loud else "no policy cries wolf too often"
+    found = f"do not use as a gate: {', '.join(loud)}" if loud else "no policy raises too many false alarms"
     return f"A/A self-check, {sum(check.splits.values())} splits of {_join_arms(tuple(check.splits))}; {found}"
 
 
@@ -95,7 +95,7 @@ def _pair_table(pairs: tuple[IdenticalArms, ...]) -> Table:
     policies = tuple(pairs[0].decisions)
     more = f"; {len(pairs) - MOST_PAIRS} more in --format json" if len(pairs) > MOST_PAIRS else ""
     return Table(
-        title=f"Natural A/A pairs: arms with one and the same fingerprint ({len(pairs)}{more})",
+        title=f"Natural A/A pairs: arms with the same fingerprint ({len(pairs)}{more})",
         columns=("", *policies),
         rows=tuple(
             (f"{pair.candidate} against {pair.baseline}", *(pair.decisions[policy].words for policy in policies))
@@ -116,14 +116,14 @@ def _conclusions(check: SelfCheck) -> tuple[str, ...]:
 
 def _conclusion(policy: str, tally: SplitCounts) -> str:
     alarms = tally.false_alarms()
-    said = f"{policy} cries wolf in {format_percent(alarms.point)} of the splits"
+    said = f"{policy} raises a false alarm in {format_percent(alarms.point)} of the splits"
     if _raises_too_many_alarms(tally):
-        return f"{said}: a policy that does so in more than {_LIMIT} must not gate on data like these."
+        return f"{said}: do not use it as a gate on data like these (limit: {_LIMIT})."
     if tally.obstructed == tally.splits:
-        return f"{policy} could judge none of the splits, so its silence shows nothing; the warnings say why."
+        return f"{policy} could judge none of the splits, so this says nothing about it; the warnings say why."
     if alarms.interval is not None and alarms.interval.high > TOLERATED_FALSE_ALARMS:
-        return f"{said}, but so few splits do not show that it stays below {_LIMIT}; raise --splits."
-    return f"{said}, below the {_LIMIT} from which on it must not gate."
+        return f"{said}, but {tally.splits} splits are too few to show that it stays below {_LIMIT}; raise --splits."
+    return f"{said}, below the limit of {_LIMIT}."
 
 
 def _raises_too_many_alarms(tally: SplitCounts) -> bool:

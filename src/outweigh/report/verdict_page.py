@@ -180,15 +180,15 @@ def _sensitivity_bullets(sensitivity: Sensitivity, decision: Decision) -> Bullet
     items = []
     if sensitivity.missing_runs:
         items.append(
-            f"{sensitivity.missing_runs} runs are missing. If they had all spoken against the candidate: "
-            f"{sensitivity.if_missing_hurt.words}; for it: {sensitivity.if_missing_helped.words}."
+            f"{sensitivity.missing_runs} runs are missing. If they were all bad for the candidate: "
+            f"{sensitivity.if_missing_hurt.words}; if all good: {sensitivity.if_missing_helped.words}."
         )
     for gate, (low, high) in sensitivity.margins.items():
         unit = "points" if GATED_METRICS[gate].scale is EffectScale.POINTS else "%"
         items.append(f"it stays {decision.words} for {gate} margins from {100 * low:.2g} to {100 * high:.2g} {unit}.")
     if sensitivity.tasks_that_decide:
         flips = [f"{task} ({other.words})" for task, other in sensitivity.tasks_that_decide.items()]
-        items.append(f"without one task it would be another decision: {', '.join(flips[:MOST_REASONS])}.")
+        items.append(f"without one of these tasks the decision would change: {', '.join(flips[:MOST_REASONS])}.")
     else:
         items.append("no single task decides it.")
     return BulletList(title="How firm is it?", items=tuple(items), tone=Tone.PLAIN)

@@ -176,13 +176,13 @@ class LabelAgreement(Struct, frozen=True, kw_only=True):
 
     def shortfall(self, least: float) -> str | None:
         """Why this is not the agreement that is demanded; None where it is."""
-        demand = f"an alpha of {least:g} with human labels is demanded within tasks, and"
+        demand = f"an alpha of {least:g} with human labels is required within tasks, and"
         if self.alpha is None:
             return (
                 f"{demand} its labels cannot show one: label at least two runs of each of {FEWEST_LABELLED_TASKS} tasks"
             )
         if self.alpha < least:
-            return f"its alpha with human labels is {self.alpha:.3f} within tasks, and {least:g} is demanded"
+            return f"its alpha with human labels is {self.alpha:.3f} within tasks, and {least:g} is required"
         if self.tasks < FEWEST_LABELLED_TASKS:
             return (
                 f"its alpha with human labels is {self.alpha:.3f} within tasks, but rests on {self.tasks} tasks with "
@@ -212,7 +212,7 @@ class JudgeRules(Struct, frozen=True, kw_only=True):
             return None
         shown = self.agreements.get(judge_version_of(judge).sha256, ())
         covering = [agreement for agreement in shown if agreement.covers(judge.rubric_sha256)]
-        demand = f"an alpha of {least:g} with human labels is demanded within tasks, and"
+        demand = f"an alpha of {least:g} with human labels is required within tasks, and"
         if not shown:
             return f"{demand} it was not calibrated"
         if not covering:

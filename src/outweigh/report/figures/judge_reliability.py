@@ -12,8 +12,8 @@ from outweigh.stats.estimate import Estimate
 
 AGREEMENT_CAPTION = (
     "Krippendorff's alpha with its 95 % interval over tasks: 1 is full agreement, 0 is what chance gives. Within "
-    "tasks, telling easy tasks from hard ones counts for nothing. A judge that does not agree with itself can agree "
-    "with nobody."
+    "tasks, the difference between easy and hard tasks does not count. A judge that does not agree with itself cannot "
+    "agree with others."
 )
 
 
