@@ -135,10 +135,19 @@ def test_an_unknown_option_names_the_nearest(outweigh: Outweigh, unknown: str, n
     answer = outweigh("verdict", "runs.jsonl", unknown)
 
     assert answer.code == 2
-    assert f"Did you mean {near!r}? `outweigh verdict --help` shows the options." in answer.err
+    option = unknown.partition("=")[0]
+    said = f"there is no option {option!r}. Did you mean {near!r}? `outweigh verdict --help` shows the options."
+    assert answer.err == f"outweigh: {said}\n"
 
 
 def test_an_option_like_no_other_names_none(outweigh: Outweigh) -> None:
     answer = outweigh("verdict", "runs.jsonl", "--xyzzy")
 
-    assert (answer.code, "Did you mean" in answer.err) == (2, False)
+    assert answer.code == 2
+    assert answer.err == "outweigh: there is no option '--xyzzy'. `outweigh verdict --help` shows the options.\n"
+
+
+def test_an_argument_too_many_is_named(outweigh: Outweigh) -> None:
+    answer = outweigh("store", "scan", "one", "two")
+
+    assert answer.err == "outweigh: unexpected argument 'two'. `outweigh store scan --help` shows the options.\n"

@@ -78,6 +78,9 @@ def parse_column_map(text: str) -> dict[str, str]:
 OUTPUT_FORMATS = ("text", "json", "markdown")
 
 
+_UNKNOWN = "unrecognized arguments: "
+"""How argparse begins to complain about arguments that no option takes."""
+
 COMMON_OPTIONS = "Output"
 LAST_GROUPS = ("Statistics", "Reading", COMMON_OPTIONS)
 """Groups of options that the help shows last. Every verb has the common ones."""
@@ -149,20 +152,24 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Turn the parser's complaint into ours."""
-        hint = self._nearest_option(message)
-        if "expected one argument" in message:
-            hint = " Write --option=VALUE for a value that starts with a dash."
-        raise UsageError(f"{message}.{hint} `{self.prog} --help` shows the options.")
+        if message.startswith(_UNKNOWN):
+            message = self._explain_unknown(message.removeprefix(_UNKNOWN).split()[0])
+        elif "expected one argument" in message:
+            message = f"{message}. Write --option=VALUE for a value that starts with a dash."
+        else:
+            message = f"{message}."
+        raise UsageError(f"{message} `{self.prog} --help` shows the options.")
 
-    def _nearest_option(self, message: str) -> str:
+    def _explain_unknown(self, argument: str) -> str:
+        """What is wrong with an argument that no option takes, and which option was probably meant."""
         from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
 
-        unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
-        known = [name for name in self._option_string_actions if name.startswith("--")]
-        if not message.startswith("unrecognized") or not unknown.startswith("-"):
-            return ""
-        near = get_close_matches(unknown, known, n=1)
-        return f" Did you mean {near[0]!r}?" if near else ""
+        if not argument.startswith("-"):
+            return f"unexpected argument {argument!r}."
+        option = argument.partition("=")[0]
+        near = get_close_matches(option, [name for name in self._option_string_actions if len(name) > 2], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return f"there is no option {option!r}.{hint}"
 
 
 class _Quiet(argparse.Action):

@@ -58,6 +58,7 @@ def build_parser() -> Parser:
         "outweigh ci -c my-suite --base origin/main --head HEAD --budget 20",
         "outweigh ci -c my-suite --base origin/main --head HEAD --require not-regressed",
     )
+    parser.epilog = "`outweigh ci comment` posts the result on a pull request, with a token that agents never see."
     group = parser.group("Decision")
     group.add_argument(
         "--require",

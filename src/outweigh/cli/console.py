@@ -51,7 +51,7 @@ def silence_notices() -> None:
 
 
 def error_stream() -> TextIO:
-    """Where to write why a command failed: standard error, with `--quiet` too."""
+    """Where to write what `--quiet` must not drop: why a command failed, or a question to the user."""
     return sys.stderr.behind if isinstance(sys.stderr, _Silenced) else sys.stderr
 
 

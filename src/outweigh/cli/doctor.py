@@ -7,6 +7,7 @@ from pathlib import Path
 from outweigh.app.doctor import TASK_RESULTS_FILE, DoctorRequest, examine
 from outweigh.app.this_folder import has_suite
 from outweigh.cli.arguments import CommandOptions, Parser, add_format_option, print_report
+from outweigh.cli.console import error_stream
 from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
@@ -49,7 +50,7 @@ def _confirm(estimate: LiveEstimate) -> bool:
         raise UsageError(
             f"--live asks {asked} once each, for {estimate}, and there is no terminal to confirm it; add --yes."
         )
-    print(f"--live asks {asked} once each, for {estimate}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"--live asks {asked} once each, for {estimate}. Go on? [y/N] ", end="", file=error_stream(), flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
