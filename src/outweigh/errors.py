@@ -31,8 +31,35 @@ class EvidenceError(OutweighError):
 
 
 def install_command(extra: str) -> str:
-    """What to type to get an optional extra."""
-    return f"pip install 'outweigh[{extra}]'"
+    """What to type to get the packages of an optional extra, by the way in which outweigh is installed.
+
+    It names the packages themselves: outweigh is not on PyPI, so `outweigh[extra]` would not be found there.
+    """
+    import sys  # noqa: PLC0415 - only needed for a complaint
+    from importlib.util import find_spec  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    packages = " ".join(f"'{package}'" for package in _packages_of(extra))
+    if (Path(sys.prefix) / "pipx_metadata.json").is_file():
+        return f"pipx inject outweigh {packages}"
+    if (Path(sys.prefix) / "uv-receipt.toml").is_file():
+        return f'uv pip install --python "$(uv tool dir)/outweigh" {packages}'
+    return f"{'pip' if find_spec('pip') else 'uv pip'} install {packages}"
+
+
+def _packages_of(extra: str) -> list[str]:
+    """The requirements of an extra, and those of the extras that it contains, as the installed metadata lists them."""
+    import re  # noqa: PLC0415 - only needed for a complaint
+    from importlib.metadata import requires  # noqa: PLC0415
+
+    found: list[str] = []
+    for line in requires("outweigh") or ():
+        requirement, _, condition = line.partition(";")
+        if f'extra == "{extra}"' in condition.replace("'", '"'):
+            inner = re.fullmatch(r"outweigh\[(.+)\]", requirement.strip())
+            names = inner[1].split(",") if inner else ()
+            found += [each for name in names for each in _packages_of(name)] if inner else [requirement.strip()]
+    return list(dict.fromkeys(found))
 
 
 @contextmanager

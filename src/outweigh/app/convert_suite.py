@@ -1,18 +1,24 @@
 """Convert a suite that was written for another program: find its reader, convert it, check that it loads, write it."""
 
+import os
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
-from outweigh.app.new_files import refuse_to_overwrite, write_files
+import msgspec
+
+from outweigh.app.new_files import ignore_generated, refuse_to_overwrite, write_files
 from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.suite_writer import NOTES_FILE, suite_files
 from outweigh.model.agent_files import SKILL_FILE
+from outweigh.model.arm import ArmSpec, bare_arm
+from outweigh.model.suite import GatewaySpec, SuiteSpec
 from outweigh.plugins import adapter_names, load_adapter, load_adapters
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, SuiteReader
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
@@ -22,6 +28,13 @@ SKILL_FORMAT = "skill-creator"
 """Where a skill has evals of several programs, these are meant."""
 
 MAX_FOLDERS = 500
+
+ADDRESS_VARIABLES = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+}
+"""The variables in which agents look for the address of a provider."""
 
 
 def choose_skill_reader(path: Path) -> SuiteReader:
@@ -112,6 +125,13 @@ class ConvertedSuite:
         """Where all notes about the conversion are."""
         return self.folder / NOTES_FILE
 
+    def own_addresses(self) -> Iterator[tuple[str, str, str]]:
+        """The providers that are asked elsewhere, each with the variable that says so and the address."""
+        for provider, variable in ADDRESS_VARIABLES.items():
+            address: str = getattr(self.draft.spec.gateway, provider).url
+            if address != getattr(GatewaySpec(), provider).url:
+                yield provider, variable, address
+
 
 def convert_suite(request: ConvertRequest) -> ConvertedSuite:
     """Read, try whether what comes of it can be loaded, and only then write; nothing is overwritten."""
@@ -121,11 +141,36 @@ def convert_suite(request: ConvertRequest) -> ConvertedSuite:
     reader = choose_skill_reader(source) if request.is_skill else choose_suite_reader(source)
     _refuse_within_a_skill(folder)
     draft = reader.read(source, SuiteOverrides(agent=request.agent, model=request.model))
+    draft = replace(draft, spec=with_own_addresses(draft.spec, os.environ))
     files = suite_files(draft)
     refuse_to_overwrite([folder / path for path in files], folder)
     suite = _check_loads(files, source, folder)
     write_files(folder, files)
+    ignore_generated(folder)
     return ConvertedSuite(draft=draft, suite=suite, format=reader.name, folder=folder, files=len(files))
+
+
+def with_own_addresses(spec: SuiteSpec, environment: Mapping[str, str]) -> SuiteSpec:
+    """The suite with the addresses that the caller's agents use, so that trials ask the same service.
+
+    Only providers that the arms ask. An address with a password in it is left out: a suite is meant to be shared.
+    """
+    providers = {_provider(name, arm) for name, arm in spec.arms.items()}
+    stated = {name: environment.get(variable, "") for name, variable in ADDRESS_VARIABLES.items() if name in providers}
+    gateway = spec.gateway
+    for name, address in stated.items():
+        place = urlsplit(address)
+        if place.scheme in ("http", "https") and place.netloc and "@" not in place.netloc:
+            known = getattr(gateway, name)
+            gateway = msgspec.structs.replace(gateway, **{name: msgspec.structs.replace(known, url=address)})
+    return msgspec.structs.replace(spec, gateway=gateway)
+
+
+def _provider(name: str, arm: ArmSpec) -> str | None:
+    """Some agents can tell whose API they use."""
+    tell = None if arm.agent is None else getattr(load_adapter("agent", arm.agent), "provider", None)
+    found: str | None = None if tell is None else tell(bare_arm(name, arm.agent or "", arm.model))
+    return found
 
 
 def _require_agent(name: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.errors import EvidenceError, UsageError, install_command, quote_names
 from outweigh.interop.imported_run import number_rows
 from outweigh.interop.table.columns import MappedColumn, make_row_run, map_columns
 from outweigh.interop.table_rows import SAMPLED_ROWS, TableRow
@@ -112,5 +112,5 @@ def _pyarrow() -> Any:
     try:
         import pyarrow  # noqa: PLC0415 - heavy, and an extra
     except ImportError as fault:
-        raise UsageError("data frames need pyarrow: pip install 'outweigh[parquet]'.") from fault
+        raise UsageError(f"data frames need pyarrow: {install_command('parquet')}.") from fault
     return pyarrow

@@ -39,6 +39,30 @@ def write_files(folder: Path, files: Mapping[str, DraftFile]) -> None:
         raise
 
 
+GENERATED = ("outweigh-runs/",)
+"""What outweigh writes into the folder of a suite, as patterns for git."""
+
+
+def ignore_generated(folder: Path) -> bool:
+    """Add what is generated to the folder's `.gitignore`, which is made where there is none; says whether it changed.
+
+    Lines that are there stay as they are, and a pattern that is there already is not added again.
+    """
+    file = folder / ".gitignore"
+    try:
+        before = file.read_bytes() if file.exists() else b""
+    except OSError as fault:
+        raise UsageError(f"{file} cannot be read: {fault.strerror}.") from fault
+    known = {line.strip().strip(b"/") for line in before.splitlines()}
+    missing = [pattern for pattern in GENERATED if pattern.strip("/").encode() not in known]
+    if not missing:
+        return False
+    newline = b"\r\n" if b"\r\n" in before else b"\n"
+    start = before if not before or before.endswith(b"\n") else before + newline
+    write_atomic(file, [start + b"".join(pattern.encode() + newline for pattern in missing)])
+    return True
+
+
 def _existing_obstacle(path: Path, folder: Path) -> Path | None:
     """The file or link itself, or a file where a folder below the given one must be."""
     if path.exists() or path.is_symlink():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from outweigh.app.new_files import refuse_to_overwrite, write_files
+from outweigh.app.new_files import ignore_generated, refuse_to_overwrite, write_files
 from outweigh.ports.suites import DraftFile
 
 STARTER_SUITE = """\
@@ -93,6 +93,7 @@ def write_starter(folder: Path) -> int:
     files = {name: DraftFile(content=content) for name, content in starter_files().items()}
     refuse_to_overwrite([folder / name for name in files], folder)
     write_files(folder, files)
+    ignore_generated(folder)
     return len(files)
 
 

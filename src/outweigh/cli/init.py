@@ -1,7 +1,7 @@
 """`outweigh init`: a starter suite that runs as it is, or one converted from another program's evals."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,9 @@ def main(arguments: Sequence[str]) -> int:
         return ExitCode.SATISFIED
     if options.agent is not None or options.model is not None:
         raise UsageError("-a and -m say who works on a suite from elsewhere; name it with --from or --from-skill.")
-    _print_next_steps(folder, write_starter(folder))
+    files = write_starter(folder)
+    print_escaped(f"{files} files written; {folder / SUITE_FILE} is the experiment, tasks/ has its tasks.")
+    _print_next_steps(folder, _starter_steps())
     return ExitCode.SATISFIED
 
 
@@ -67,7 +69,9 @@ def _print_converted(converted: "ConvertedSuite", source: Path) -> None:
     if len(draft.tasks) < (fewest := converted.tasks_for_a_verdict):
         print_escaped(f"{tasks} can show no more than a direction: a verdict takes at least {fewest}.")
     _print_notes(draft.notes, converted.notes_file)
-    _print_first_commands(suite, folder)
+    for provider, variable, address in converted.own_addresses():
+        print_escaped(f"{variable} is set, so [gateway.{provider}] asks {address}.")
+    _print_next_steps(folder, _converted_steps(suite))
 
 
 def _print_notes(notes: tuple[str, ...], file: Path) -> None:
@@ -81,30 +85,36 @@ def _print_notes(notes: tuple[str, ...], file: Path) -> None:
         print_escaped(f"  - and {len(notes) - SHOWN_NOTES} more, all in {file}")
 
 
-def _print_first_commands(suite: LoadedSuite, folder: Path) -> None:
-    place = shlex.quote(str(folder))
-    store = shlex.quote(str(Path("outweigh-runs") / suite.spec.name))
-    judged = " and judged" if suite.spec.judges else ""
-    steps = {
-        "what is missing here, what tasks can show": f"outweigh doctor -c {place}",
-        "how many tasks and repeats it takes": f"outweigh plan -c {place}",
-        f"a first look, every trial once{judged}": f"outweigh run -c {place} -k 1",
-        "all of it": f"outweigh run -c {place}",
-        "the answer": f"outweigh verdict {store}",
-    }
-    # The commands hold paths of any length, so the words stand before them.
+def _print_next_steps(folder: Path, steps: Mapping[str, str]) -> None:
+    """Commands to paste, each with what it does. The words are comments, so that all of it can be pasted at once."""
+    entered = {} if folder.resolve() == Path.cwd() else {f"cd {_path_word(folder)}": ""}
     width = max(map(len, steps))
     print_escaped("Next:")
-    for meaning, command in steps.items():
-        print_escaped(f"  {meaning:<{width}}  {command}")
+    for command, meaning in {**entered, **steps}.items():
+        print_escaped(f"  {command:<{width}}  # {meaning}" if meaning else f"  {command}")
 
 
-def _print_next_steps(folder: Path, files: int) -> None:
-    suite = shlex.quote(str(folder))
-    print(f"{files} files written; {folder / SUITE_FILE} is the experiment, tasks/ is what it asks.")
-    print("It runs as it is, with an agent that only pretends:")
-    print(f"  outweigh doctor -c {suite}    try the tasks without an agent")
-    print(f"  outweigh run -c {suite}       run it")
+def _path_word(folder: Path) -> str:
+    """The folder as a word of a shell, which `cd` does not take for an option."""
+    text = str(folder)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def _starter_steps() -> dict[str, str]:
+    return {
+        "outweigh doctor": "try the tasks without an agent",
+        "outweigh run": "run it with a simulated agent, and show the result",
+        "outweigh verdict": "the whole verdict",
+    }
+
+
+def _converted_steps(suite: LoadedSuite) -> dict[str, str]:
+    judged = " and judge" if suite.spec.judges else ""
+    return {
+        "outweigh doctor": "check what is missing, for free",
+        "outweigh run": f"run{judged} everything, and show the result; with -k 1 every trial once",
+        "outweigh verdict": "the whole verdict",
+    }
 
 
 def build_parser() -> Parser:

@@ -251,6 +251,8 @@ class ConsoleObserver:
     def __init__(self, events: str | None, command: str | None = None) -> None:
         self._events = events
         self._command = command
+        self.comparable_store: Path | None = None
+        """The store of the runs that have ended, if its arms can be compared."""
 
     def notify(self, text: str) -> None:
         """Show a sentence."""
@@ -269,6 +271,8 @@ class ConsoleObserver:
     def runs_ended(self, summary: RunSummary) -> None:
         """Sum up the experiment."""
         print_run_summary(summary, self._command)
+        if _can_be_compared(summary.plan, summary.progress):
+            self.comparable_store = summary.store
 
     @contextmanager
     def watch_judging(self, signals: StopSignals) -> Iterator[EventListener]:

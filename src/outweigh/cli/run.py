@@ -16,6 +16,7 @@ from outweigh.cli.arguments import (
     parse_jobs,
     parse_repeats,
 )
+from outweigh.cli.console import print_escaped
 from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
@@ -38,20 +39,34 @@ RUN_EXIT_CODES = {
 }
 
 
+_WHOLE = (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE)
+"""After these nothing is left to do, so the result can be shown."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
     options = build_parser().parse_command(arguments, RunOptions())
     request = options.run_request()
     if request.output is not None and not request.dry_run:
         remember_store(request.output)
-    ended = run(request, ConsoleObserver(options.events, shlex.join(options.command)))
+    observer = ConsoleObserver(options.events, shlex.join(options.command))
+    ended = run(request, observer)
     if isinstance(ended, EndReason):
+        if ended in _WHOLE and observer.comparable_store is not None:
+            _print_decisions(observer.comparable_store)
         return RUN_EXIT_CODES[ended]
     if isinstance(ended, NothingToCompare):
         print(ended.reason)
     else:
         print_preview(ended)
     return ExitCode.SATISFIED
+
+
+def _print_decisions(store: Path) -> None:
+    from outweigh.app.run_ending import decisions_of_store  # noqa: PLC0415 - when the trials have ended
+
+    for decision in decisions_of_store(store):
+        print_escaped(decision)
 
 
 def print_preview(preview: RunPreview) -> None:
