@@ -37,14 +37,18 @@ def install_command(extra: str) -> str:
     """
     import sys  # noqa: PLC0415 - only needed for a complaint
     from importlib.util import find_spec  # noqa: PLC0415
-    from pathlib import Path  # noqa: PLC0415
 
     packages = " ".join(f"'{package}'" for package in _packages_of(extra))
-    if (Path(sys.prefix) / "pipx_metadata.json").is_file():
-        return f"pipx inject outweigh {packages}"
-    if (Path(sys.prefix) / "uv-receipt.toml").is_file():
-        return f'uv pip install --python "$(uv tool dir)/outweigh" {packages}'
-    return f"{'pip' if find_spec('pip') else 'uv pip'} install {packages}"
+    return f"{_installer(sys.prefix, has_pip=find_spec('pip') is not None)} {packages}"
+
+
+def _installer(prefix: str, *, has_pip: bool) -> str:
+    """How packages get into the environment at this prefix, by the folders that tools keep theirs in."""
+    if "/pipx/venvs/" in prefix:
+        return "pipx inject outweigh"
+    if "/uv/tools/" in prefix:
+        return 'uv pip install --python "$(uv tool dir)/outweigh"'
+    return "pip install" if has_pip else "uv pip install"
 
 
 def _packages_of(extra: str) -> list[str]:

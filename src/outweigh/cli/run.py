@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _print_decisions(store: Path) -> None:
-    from outweigh.app.run_ending import decisions_of_store  # noqa: PLC0415 - when the trials have ended
+    from outweigh.app.decide_store import decisions_of_store  # noqa: PLC0415 - when the trials have ended
 
     for decision in decisions_of_store(store):
         print_escaped(decision)
