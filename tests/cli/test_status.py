@@ -1,5 +1,6 @@
 """`outweigh` alone says where the folder stands, and offers commands that work when they are pasted."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ import msgspec
 import pytest
 from tests.cli.stores import write_store
 
+from outweigh.app.folder_status import MOST_RECORD_BYTES
 from outweigh.app.starter_suite import write_starter
 from outweigh.model.suite import JudgeSpec
 from outweigh.store.judging_file import JUDGING_FILE, JudgingFile
+from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import runs_of_arm
 
 
@@ -158,6 +161,36 @@ def test_a_store_that_was_begun_and_has_no_result_offers_to_go_on(outweigh: Any,
 
     assert answer.out.startswith("An experiment is incomplete: 0 of 24 trials have a result.")
     assert commands(answer.out) == ["outweigh run"]
+
+
+def test_fewer_repeats_than_the_suite_has_are_run_next(outweigh: Any, here: Path) -> None:
+    write_starter(here)
+    a_store(here)
+
+    answer = outweigh()
+
+    assert "run all 5 repeats of the suite" in answer.out
+    assert commands(answer.out)[0] == "outweigh run"
+
+
+def test_a_running_experiment_is_watched_and_not_started_again(outweigh: Any, here: Path) -> None:
+    write_starter(here)
+    with FolderRunStore.open(a_store(here, planned=36)):
+        answer = outweigh()
+
+    assert answer.out.startswith("An experiment is running: 24 of 36 trials have a result.")
+    assert commands(answer.out)[0] == "outweigh view"
+    assert "outweigh run" not in commands(answer.out)
+
+
+def test_records_that_take_long_to_read_are_left_to_other_commands(outweigh: Any, here: Path) -> None:
+    os.truncate(a_store(here) / "runs-engine.jsonl", MOST_RECORD_BYTES + 1)
+
+    answer = outweigh()
+
+    assert answer.out.startswith("The last store of this folder is outweigh-runs/starter.")
+    assert "too many records to count here" in answer.out
+    assert commands(answer.out)[0] == "outweigh verdict outweigh-runs/starter"
 
 
 def test_older_stores_are_counted(outweigh: Any, here: Path) -> None:

@@ -65,6 +65,14 @@ class FolderStatus(Struct, frozen=True, kw_only=True):
         overview = None if self.store is None else self.store.overview
         return overview is not None and self.suite is not None and overview.suite == self.suite.name
 
+    @property
+    def planned_repeats(self) -> int:
+        """The repeats of the suite, where the last store was run with fewer; else 0."""
+        if self.suite is None or self.store is None or self.store.overview is None or not self.is_of_suite:
+            return 0
+        made = self.store.overview.repeats
+        return self.suite.repeats if made is not None and made < self.suite.repeats else 0
+
 
 def status_report(status: FolderStatus) -> Report:
     """Suite, store, decision, and the next commands."""
@@ -158,6 +166,8 @@ def _store_steps(status: FolderStatus, store: StoreStatus) -> Iterator[NextStep]
         yield NextStep(words="watch it in a browser", command="outweigh view")
     elif store.trials[1] and status.is_of_suite:
         yield NextStep(words=f"run the {count_of(store.trials[1], 'missing trial')}", command="outweigh run")
+    elif status.planned_repeats:
+        yield NextStep(words=f"run all {status.planned_repeats} repeats of the suite", command="outweigh run")
     if status.suite is not None and status.suite.fault is None and not status.is_of_suite:
         yield NextStep(words=f"run {status.suite.name}, which the last store is not about", command="outweigh run")
     if store.unjudged and overview is not None and not overview.running:
