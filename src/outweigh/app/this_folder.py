@@ -134,12 +134,8 @@ def _remembered_store() -> list[Path]:
 
 
 def find_named_store(path: Path, make_command: MakeCommand) -> Path:
-    """The store that a named path stands for: itself, or the only store below a folder that is none."""
-    try:
-        is_other_folder = path.is_dir() and not is_store(path)
-    except (OSError, ValueError):  # the system refuses the path: whoever reads it says why
-        return path
-    if not is_other_folder:
+    """The store that a named folder stands for: itself, or the only store below it."""
+    if is_store(path):
         return path
     stores = newest_first(find_stores(path))
     if len(stores) > 1:
