@@ -12,6 +12,7 @@ from outweigh.model.codec import Record, encode
 from outweigh.model.failure import Status
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import Cost, CostProvenance
+from outweigh.store.arm_versions import ArmVersion
 from outweigh.store.store_lock import StoreLock
 from outweigh.testing.builders import a_judgment, a_preference, a_run
 
@@ -188,3 +189,27 @@ def test_while_an_engine_writes_an_unfinished_last_line_is_no_damage(outweigh: O
 
     assert (running["running"], len(running["damaged_lines"])) == (True, 0)
     assert (ended["running"], len(ended["damaged_lines"])) == (False, 1)
+
+
+def test_nothing_is_missing_of_an_earlier_version_of_an_arm(outweigh: Outweigh, tmp_path: Path) -> None:
+    runs = [a_run(f"t{number}", "plain") for number in (1, 2)] + [a_run("t1", "better")]
+    version = ArmVersion(arm="better", number=2, begun_at=datetime(2026, 11, 3, tzinfo=UTC))
+    store = write_store(
+        tmp_path / "store",
+        runs,
+        ("plain", "better", "better@2"),
+        tasks={"t1": "0", "t2": "0"},
+        planned_runs=5,
+        current={"plain": "plain", "better": "better@2"},
+        versions={"better@2": version},
+    )
+
+    arms, page = arms_of(outweigh, store), outweigh("store", "show", store).out
+
+    assert {name: (arm["missing"], arm["earlier_version"]) for name, arm in arms.items()} == {
+        "plain": (0, False),
+        "better": (0, True),
+        "better@2": (2, False),
+    }
+    assert "better (earlier version)" in page
+    assert "3 of 5 trials have a result" in page

@@ -28,7 +28,7 @@ def test_a_verdict_needs_no_extra(core: CleanEnvironment) -> None:
     done = core.run("verdict", RECORDED, *ARMS)
 
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("REGRESSED  T1-skill against T0-plain, policy evidence (default)")
+    assert done.stdout.startswith("REGRESSED  T1-skill against T0-plain (6 tasks × 5 repeats, simulated agent)")
 
 
 @pytest.mark.parametrize("suffix", ["html", "md", "json", "xml", "csv"])

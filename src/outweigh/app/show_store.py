@@ -94,15 +94,15 @@ class _StoreCount:
             self.pairs.add(record)
             self.pair_count += 1
 
-    def overview_of(self, name: str, planned: int | None) -> ArmOverview:
-        """One arm, of which so many trials are planned."""
+    def overview_of(self, name: str, planned: int | None, *, is_earlier: bool) -> ArmOverview:
+        """One arm, of which so many trials are planned; nothing more is planned of an earlier version."""
         arm = self.arms[name]
         done = sum(arm.has_result.values())
         judging = [self.judging[run] for run in arm.run_ids if run in self.judging]
         return ArmOverview(
             name=name,
             done=done,
-            missing=None if planned is None else max(0, planned - len(arm.has_result)),
+            missing=_missing(0 if is_earlier else planned, len(arm.has_result)),
             failed=len(arm.has_result) - done,
             attempts=arm.attempts,
             judged=sum(1 for run, counts in arm.run_ids.items() if counts and self.judging[run].is_judged),
@@ -112,7 +112,12 @@ class _StoreCount:
             judging_usd=sum(each.usd for each in judging),
             unpriced_judgments=sum(each.unpriced for each in judging),
             simulated=arm.kinds == {AgentKind.SCRIPTED},
+            is_earlier=is_earlier,
         )
+
+
+def _missing(planned: int | None, attempted: int) -> int | None:
+    return None if planned is None else max(0, planned - attempted)
 
 
 def show_store(store: Store) -> StoreOverview:
@@ -126,7 +131,8 @@ def show_store(store: Store) -> StoreOverview:
         count.add(located)
     if running:  # the last line may still be written
         damaged = [line for line in damaged if line.reason != UNFINISHED_RECORD]
-    repeats = _planned_repeats(experiment)
+    earlier = _earlier_versions(experiment)
+    repeats = _planned_repeats(experiment, earlier, sum(len(count.arms[name].has_result) for name in earlier))
     tasks = len(count.tasks) if experiment is None else len(experiment.tasks)
     names = dict.fromkeys((*(() if experiment is None else experiment.arms), *count.arms))
     planned = None if repeats is None else tasks * repeats
@@ -139,7 +145,7 @@ def show_store(store: Store) -> StoreOverview:
         repeats=repeats,
         most_repeats=max((arm.most_repeats() for arm in count.arms.values()), default=0),
         judges=tuple(dict.fromkeys((*judging, *count.judges))),
-        arms=tuple(count.overview_of(name, planned) for name in names),
+        arms=tuple(count.overview_of(name, planned, is_earlier=name in earlier) for name in names),
         pair_judgments=count.pair_count,
         pair_judging_usd=count.pairs.usd,
         sources=tuple(_sources(store.folder)),
@@ -161,12 +167,22 @@ def _records(store: Store, damaged: list[InvalidLine]) -> Iterator[LocatedRecord
             yield from Store.open(file).records(damaged.append)
 
 
-def _planned_repeats(experiment: ExperimentFile | None) -> int | None:
-    """Repeats of every trial, where the plan has as many for each task and arm."""
+def _earlier_versions(experiment: ExperimentFile | None) -> frozenset[str]:
+    """The arms of a store that its suite has changed since."""
+    if experiment is None or not experiment.current:
+        return frozenset()
+    return frozenset(experiment.arms) - frozenset(experiment.current.values())
+
+
+def _planned_repeats(experiment: ExperimentFile | None, earlier: frozenset[str], made: int) -> int | None:
+    """Repeats of every trial, where the plan has as many for each task and arm.
+
+    The trials that were made of earlier versions are planned ones too.
+    """
     if experiment is None or experiment.planned_runs is None:
         return None
-    trials = len(experiment.tasks) * len(experiment.arms)
-    repeats, rest = divmod(experiment.planned_runs, trials) if trials else (0, 1)
+    trials = len(experiment.tasks) * len(experiment.arms.keys() - earlier)
+    repeats, rest = divmod(experiment.planned_runs - made, trials) if trials else (0, 1)
     return None if rest else repeats
 
 

@@ -18,6 +18,7 @@ class ArmOverview(Struct, frozen=True, kw_only=True):
     `missing` trials were not attempted, None where the store does not say how many are planned. `failed` trials were
     attempted, and every attempt failed for reasons that say nothing about the arm. `usd` is what all attempts cost, by
     where the amount comes from; `unpriced` attempts have an unknown cost. `simulated` arms have only scripted agents.
+    The suite has changed an arm that `is_earlier` since it was run.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ArmOverview(Struct, frozen=True, kw_only=True):
     judging_usd: float
     unpriced_judgments: int
     simulated: bool
+    is_earlier: bool
 
 
 class StoreOverview(Struct, frozen=True, kw_only=True):
@@ -108,7 +110,8 @@ def _dates(store: StoreOverview) -> str:
 
 
 def _arm_row(store: StoreOverview, arm: ArmOverview) -> tuple[str, ...]:
-    name = f"{arm.name} (baseline)" if arm.name == store.baseline else arm.name
+    mark = " (baseline)" if arm.name == store.baseline else " (earlier version)" if arm.is_earlier else ""
+    name = f"{arm.name}{mark}"
     missing = UNKNOWN if arm.missing is None else f"{arm.missing:,}"
     return name, f"{arm.done:,}", missing, f"{arm.failed:,}", _judged(store, arm), _cost(arm)
 
@@ -184,4 +187,5 @@ def _arm_payload(arm: ArmOverview) -> Payload:
         "judging_usd": arm.judging_usd,
         "judgments_with_unknown_cost": arm.unpriced_judgments,
         "simulated": arm.simulated,
+        "earlier_version": arm.is_earlier,
     }
