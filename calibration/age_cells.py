@@ -102,7 +102,7 @@ AGE_SECTIONS = (
         title="Order and age",
         words="Identical arms; the old runs of the baseline took about 10 % more or less of every resource (normal on "
         "the log scale), or exactly 10 %. Four gates. Where reused runs are older than `reuse_max_age`, half of the "
-        "baseline is made anew among the candidate's runs, and the candidate is compared with that half. Nothing is "
+        "baseline is repeated among the candidate's runs, and the candidate is compared with that half. Nothing is "
         "promised for reused runs within the limit: their drift counts as a difference, as the verdict warns.",
         cells=(
             _cell("30 days old, half made anew", random_drift, _ANCHORED, 50, FALSE_DECISIONS),

@@ -269,7 +269,7 @@ def test_a_model_can_ask_for_a_pause() -> None:
         ("json-2.1.325-0.stdout", ()),
         ("sub-agent.stream.jsonl", ()),
         ("permission-denied.json", ("tool calls were refused for lack of permission: Write (1)",)),
-        ("unknown-model.json", ("the dollar figure is a guess: Claude Code knows no price of my-own-model",)),
+        ("unknown-model.json", ("the dollar figure is a guess: Claude Code has no price for my-own-model",)),
         ("fail529.stream.jsonl", ("requests that failed and were tried again within the run: 1",)),
     ],
 )

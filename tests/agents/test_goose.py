@@ -87,7 +87,7 @@ def test_its_extensions_are_its_own_tools_skills_and_the_arms_servers() -> None:
 
 
 def test_a_model_without_a_provider_is_refused_with_the_way_out() -> None:
-    assert "goose wants a provider before the name" in (
+    assert "goose needs a provider before the name" in (
         GooseAgent().missing(an_agent_arm("goose", model="gpt-5")) or ""
     )
 

@@ -71,7 +71,7 @@ def test_tool_servers_are_part_of_its_settings() -> None:
 def test_a_model_without_a_provider_is_refused_with_the_way_out() -> None:
     complaint = OpenCodeAgent().missing(an_agent_arm("opencode", model="gpt-5"))
 
-    assert complaint == "arms.plain.model: opencode wants a provider before the name, as in openai/gpt-5."
+    assert complaint == "arms.plain.model: opencode needs a provider before the name, as in openai/gpt-5."
 
 
 class TestOpenCode(LiveAgent):

@@ -42,7 +42,7 @@ def test_tool_servers_are_part_of_its_settings() -> None:
 
 
 def test_it_has_no_model_of_its_own() -> None:
-    assert "name one by `model`" in (QwenCodeAgent().missing(an_agent_arm("qwen-code")) or "")
+    assert "set `model`" in (QwenCodeAgent().missing(an_agent_arm("qwen-code")) or "")
 
 
 class TestQwenCode(LimitsTurns):

@@ -39,7 +39,7 @@ def test_compare_asks_which_of_several(outweigh: Any, tmp_path: Path) -> None:
     answer = outweigh("compare", a_store(tmp_path / "runs", "plain", "a", "b"))
 
     assert answer.code == 2
-    assert "name the arm to compare 'plain' with by --candidate: 'a', 'b'" in answer.err
+    assert "name the arm to compare 'plain' with, using --candidate: 'a', 'b'" in answer.err
 
 
 def test_named_arms_win_over_the_suites(outweigh: Any, tmp_path: Path) -> None:

@@ -456,7 +456,7 @@ class TestAge:
         old = loop.run("--dry-run").out
 
         assert "the runs of none in the store are up to 3.0 days old." in young
-        assert "are up to 30.0 days old; 3 are made anew among those of 'skill@2'." in old
+        assert "are up to 30.0 days old; 3 are repeated among those of 'skill@2'." in old
         assert "to run: 9" in old
 
     def test_fresh_runs_are_made_among_those_of_the_new_version(self, loop: Loop) -> None:

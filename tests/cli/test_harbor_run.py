@@ -93,7 +93,7 @@ def test_an_arm_and_a_task_that_are_not_for_harbor_are_refused(
 
     desk.write_checks([DONE])
     assert run(desk, "--dry-run") == 2
-    assert "task-1: Harbor knows no checks but tests/test.sh" in capsys.readouterr().err
+    assert "task-1: Harbor runs no checks but tests/test.sh" in capsys.readouterr().err
 
 
 def test_an_executor_that_does_not_exist_is_refused_with_those_that_do(

@@ -88,7 +88,7 @@ def test_a_bomb_is_refused(refused: Any, tmp_path: Path) -> None:
     bomb = archive(tmp_path / "log.eval", [*WHOLE, ("samples/1_epoch_1.json", b" " * 2**24)])
 
     assert refused("inspect", bomb) == (
-        "log.eval: 'samples/1_epoch_1.json' would unpack to 16,777,216 bytes; that looks like a trap and is not read."
+        "log.eval: 'samples/1_epoch_1.json' would unpack to 16,777,216 bytes; it looks like an attack and is not read."
     )
 
 
@@ -122,7 +122,7 @@ def test_an_endless_list_of_members_is_refused_before_it_is_read(refused: Any, t
     bomb.write_bytes(bytes(content))
 
     assert refused("inspect", bomb) == (
-        "log.eval has a list of members of 67,108,865 bytes; that looks like a trap and is not read."
+        "log.eval has a list of members of 67,108,865 bytes; it looks like an attack and is not read."
     )
 
 

@@ -66,7 +66,7 @@ def test_a_taken_port_is_a_usage_error(example: Path, outweigh: Any) -> None:
     process.terminate()
     process.communicate(timeout=60)
     assert answer.code == 2
-    assert f"port {port} of 127.0.0.1 cannot be had" in answer.err
+    assert f"port {port} of 127.0.0.1 cannot be used" in answer.err
 
 
 def test_a_ledger_that_cannot_be_written_any_more_ends_it(example: Path) -> None:

@@ -150,7 +150,7 @@ def test_an_answer_that_is_no_pull_request_is_refused(content: Any, said: str) -
 @pytest.mark.parametrize(
     ("host", "api", "said"),
     [
-        ("evil.example", None, "not sent to 'evil.example' unasked"),
+        ("evil.example", None, "not sent to 'evil.example' unless you name"),
         ("evil.example", "http://evil.example/api", "by https alone"),
         ("", None, "on a host"),
     ],

@@ -166,9 +166,9 @@ class CommandLineAgent(ABC):
         if arm.mcp_servers and not self.starts_servers:
             return f"arms.{arm.name}.mcp_servers: {self.name} starts no tool servers; leave them out."
         if self.needs_model and arm.model is None:
-            return f"arms.{arm.name}: {self.name} has no model of its own; name one by `model`."
+            return f"arms.{arm.name}: {self.name} has no default model; set `model`."
         if self.names_provider and arm.model is not None and "/" not in arm.model:
-            return f"arms.{arm.name}.model: {self.name} wants a provider before the name, as in openai/{arm.model}."
+            return f"arms.{arm.name}.model: {self.name} needs a provider before the name, as in openai/{arm.model}."
         if not options.in_image and self.installed(arm) is None:
             return (
                 f"arms.{arm.name}: there is no program {self.program_of(arm)!r} on your PATH, or no `node` for it. "

@@ -113,7 +113,7 @@ def _ask_for_baseline(choice: ArmChoice, arms: Sequence[str], *, several: bool) 
 
 
 def _ask_for_candidate(choice: ArmChoice, baseline: str, others: Sequence[str]) -> str:
-    said = f"name the arm to compare {baseline!r} with by --candidate: {quote_names(others, SHOWN_ARMS)}."
+    said = f"name the arm to compare {baseline!r} with, using --candidate: {quote_names(others, SHOWN_ARMS)}."
     if choice.command is None:
         return said
     return "\n".join([said, *(_command(choice.command, {"candidate": arm}) for arm in others[:SHOWN_ARMS])])

@@ -188,7 +188,7 @@ def _refuse_within_a_skill(folder: Path) -> None:
     if skill is not None:
         beside = shlex.quote(str(skill.with_name(f"{skill.name}-suite")))
         raise UsageError(
-            f"{folder} lies in the skill {skill}, and the suite would become a part of it. Name a folder beside it, as "
+            f"{folder} is in the skill {skill}, and the suite would become a part of it. Name a folder beside it, as "
             f"in `outweigh init {beside} …`."
         )
 

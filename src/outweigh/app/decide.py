@@ -273,7 +273,7 @@ def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:
         return verdict
     lines = [line for ledger in ledgers if (line := ledger.find(verdict.evidence_sha256)) is not None]
     if not lines:
-        reason = "the ledger of verdicts has no entry about these records. Judge them by `outweigh ci` again."
+        reason = "the ledger of verdicts has no entry about these records. Run `outweigh ci` again."
         return replace(verdict, blockers=(*verdict.blockers, reason))
     refused = (_refusal(line) for line in lines if not line.promotable)
     return replace(verdict, blockers=(*verdict.blockers, *refused))

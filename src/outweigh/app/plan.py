@@ -155,7 +155,7 @@ def _populations_of(comparison: Comparison, gates: PlannedGates, seed: int) -> P
 
 def _from_components(request: PlanRequest, components: str) -> ExperimentPlan:
     if given := _pilot_options(request):
-        raise UsageError(f"--components stands in for a pilot; leave out {', '.join(given)}, or --components.")
+        raise UsageError(f"--components replaces a pilot; leave out {', '.join(given)}, or --components.")
     metric = request.metric or PASS_RATE
     return _without_pilot(request, metric, None, parse_components(components, metric), request, ())
 

@@ -124,7 +124,7 @@ def _refuse_earlier_version(candidate: str, experiment: ExperimentFile) -> None:
     if candidate in experiment.earlier_candidates:
         raise UsageError(
             f"{candidate!r} is an earlier version; the suite now has {quote_names(experiment.candidates)}. Change the "
-            "files back to promote it, and run the suite again: its runs are found, and none is made anew."
+            "files back to promote it, and run the suite again: its runs are found, and none is repeated."
         )
 
 

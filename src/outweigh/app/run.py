@@ -128,7 +128,7 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     if request.until_decided and known is not None and known.looked_at is None and (versions.new or known.versions):
         raise UsageError(
             f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "
-            "or run into another folder by -o."
+            "or run into another folder with -o."
         )
     plan = versions.extend_plan(_plan(suite, request), _repeats(suite, request))
     work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer, versions=versions)
@@ -149,7 +149,7 @@ def _with_reuse_limit(suite: LoadedSuite, request: RunRequest) -> LoadedSuite:
 def _plan(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...]:
     if request.until_decided and suite.spec.policy.name != "evidence":
         raise UsageError(
-            f"--until-decided goes by the policy evidence, and the suite has {suite.spec.policy.name!r}; leave out one."
+            f"--until-decided needs the policy evidence, and the suite has {suite.spec.policy.name!r}; leave out one."
         )
     if request.until_decided and JUDGE_SCORE in (suite.spec.policy.gates or ()):
         raise UsageError(

@@ -85,7 +85,7 @@ class SuiteVersions:
         anew = [run for run in plan if run.trial.arm == baseline and run.trial.key not in kept]
         fresh = sum(run.trial.task_id in tasks for run in anew)
         words = f"the runs of {baseline} in the store are up to {oldest / timedelta(days=1):.1f} days old"
-        yield f"{words}; {fresh} are made anew among those of {quote_names(self.new)}." if fresh else f"{words}."
+        yield f"{words}; {fresh} are repeated among those of {quote_names(self.new)}." if fresh else f"{words}."
 
     def _describe_arm(self, name: str, experiment: ExperimentFile) -> str:
         arm = next(arm for arm, named in self.names.names.items() if named == name)
@@ -154,7 +154,7 @@ def _require_fresh(names: Iterable[str], experiment: ExperimentFile) -> None:
     if reusing := [name for name in versions if name not in experiment.versions or not _is_fresh(name, experiment)]:
         raise UsageError(
             f"--fresh-baseline: {quote_names(reusing)} has runs here already, and runs of the baseline that are made "
-            "later would not be made beside them. Use it when you run a changed arm, or run into another folder by -o."
+            "later would not be made beside them. Use it when you run a changed arm, or name another folder with -o."
         )
 
 

@@ -30,7 +30,7 @@ class _Options(RunOptions):
         }
         for option, value in refused.items():
             if value:
-                raise UsageError(f"{option} has no place in a check: it runs the pinned arm, and anew.")
+                raise UsageError(f"{option} cannot be used in a check, which runs the pinned arm again.")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         return RUN_EXIT_CODES[checked]
     name, result = escape_controls(checked.name), checked.result
     if result.drifted:
-        print(f"{name} has drifted; run the baseline anew and pin it again:")
+        print(f"{name} has drifted; run the baseline again and pin it:")
         print("\n".join(f"  - {escape_controls(finding)}" for finding in result.findings))
         return ExitCode.NOT_SATISFIED
     checks = f"{checked.checks} check{'s' * (checked.checks > 1)}, {checked.runs} runs of {checked.tasks} tasks"

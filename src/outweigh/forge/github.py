@@ -82,7 +82,9 @@ class GitHub:
             return None if is_gh_installed() else f"set {TOKEN_VARIABLES[0]}, or install `gh` and sign in."
         address = _api_url(project)
         if address is None:
-            return f"the token is not sent to {project.host!r} unasked; name its API by --api, e.g. https://…/api/v3."
+            return (
+                f"the token is not sent to {project.host!r} unless you name its API with --api, e.g. https://…/api/v3."
+            )
         return None if may_send_token(address) else f"the token is sent by https alone, not to {address}."
 
     def find_pull_request(self, project: ForgeProject, branch: str, into: str) -> PullRequest | None:

@@ -26,7 +26,9 @@ class GitLab:
             return f"set {TOKEN_VARIABLE} to a token with the scope `api`."
         address = _api_url(project)
         if address is None:
-            return f"the token is not sent to {project.host!r} unasked; name its API by --api, e.g. https://…/api/v4."
+            return (
+                f"the token is not sent to {project.host!r} unless you name its API with --api, e.g. https://…/api/v4."
+            )
         return None if may_send_token(address) else f"the token is sent by https alone, not to {address}."
 
     def find_pull_request(self, project: ForgeProject, branch: str, into: str) -> PullRequest | None:
@@ -95,7 +97,7 @@ def _project_path(project: ForgeProject) -> str:
 def _find_user_id(rest: ForgeApi, name: str) -> int:
     listed = rest.request("GET", f"/users?{urlencode({'username': name})}")
     if not isinstance(listed, list) or not listed or not isinstance(listed[0].get("id"), int):
-        raise ForgeError(f"GitLab knows no user {name!r} to review.")
+        raise ForgeError(f"GitLab has no user {name!r} to ask for a review.")
     number: int = listed[0]["id"]
     return number
 

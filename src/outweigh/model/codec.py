@@ -288,7 +288,7 @@ def _decode_other(content: bytes) -> Record:
     if "schema" in raw:
         if CHECKSUM_KEY in raw:
             raise ValueError(
-                f"the checksum ({CHECKSUM_KEY}) is not where it was written, so another program wrote the line anew; "
+                f"the checksum ({CHECKSUM_KEY}) is not where it was written, so another program rewrote the line; "
                 "take the key out to have it read without a checksum"
             ) from None
         current: Record = msgspec.convert(upgrade(raw), Record)

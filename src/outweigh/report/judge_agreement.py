@@ -111,7 +111,7 @@ def _quantity_values(quantities: Mapping[str, Quantity]) -> Payload:
 
 
 PAIRWISE_NOTES = (
-    "wins, ties and losses go by the mean of both orders, in which the place on the page cancels out.",
+    "wins, ties and losses are by the mean of both orders, in which the place on the page cancels out.",
     "first place preferred: 50 % without a bias for the place; ties count half.",
     "preferences are shown and decide nothing: no policy weighs them.",
 )

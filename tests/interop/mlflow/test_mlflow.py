@@ -412,5 +412,5 @@ def test_tables_and_databases_of_others_are_not_taken_for_evaluations(tmp_path: 
 
 
 def test_a_field_that_no_column_can_be_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EvidenceError, match="--map arm means nothing to mlflow"):
+    with pytest.raises(EvidenceError, match="--map arm is not used by mlflow"):
         runs_of(table(tmp_path / "t.json", row()), columns={"arm": "inputs"})

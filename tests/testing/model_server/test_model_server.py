@@ -121,7 +121,7 @@ def test_nothing_that_is_sent_breaks_the_server(patient: ModelServer, protocol: 
 
 def test_a_port_that_is_taken_is_said_to_be(server: ModelServer) -> None:
     with (
-        pytest.raises(UsageError, match=f"port {server.port} of 127.0.0.1 cannot be had"),
+        pytest.raises(UsageError, match=f"port {server.port} of 127.0.0.1 cannot be used"),
         ModelServer(SCRIPT, port=server.port),
     ):
         pass

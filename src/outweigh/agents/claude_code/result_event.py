@@ -54,7 +54,7 @@ def result_warnings(result: Mapping[str, Any], read: ResultTotals) -> Iterator[s
         yield "the agent's tokens cover its main loop only, without sub-agents and side requests"
     guessed = sorted(model for model, raw in as_dict(result.get("modelUsage")).items() if _is_guess(model, raw))
     if guessed:
-        yield f"the dollar figure is a guess: Claude Code knows no price of {', '.join(guessed)}"
+        yield f"the dollar figure is a guess: Claude Code has no price for {', '.join(guessed)}"
     refused = Counter(as_name(as_dict(each).get("tool_name")) or "unknown" for each in _denials(result))
     if refused:
         calls = ", ".join(f"{tool} ({times})" for tool, times in sorted(refused.items()))

@@ -28,7 +28,7 @@ def find_harbor(named: str, folder: Path) -> str:
     if found is None:
         raise UsageError(
             f"there is no program {named!r}. Install Harbor with `uv tool install harbor` or `pip install harbor` "
-            "(Python 3.12), or name it by `program` under [harbor]."
+            "(Python 3.12), or set `program` under [harbor]."
         )
     return str(Path(found).absolute())
 

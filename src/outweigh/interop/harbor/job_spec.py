@@ -75,7 +75,7 @@ def supported_tasks(tasks: Iterable[Task], *, scored: Iterable[str], force_build
     reasons: list[str] = []
     for task in tasks:
         if task.id not in graded or (folder := _task_folder(task)) is None:
-            reasons.append(f"{task.id}: Harbor knows no checks but tests/test.sh; let that script check everything.")
+            reasons.append(f"{task.id}: Harbor runs no checks but tests/test.sh; let that script check everything.")
             continue
         document = tomllib.loads((folder / HARBOR_TASK_FILE).read_text(encoding="utf-8"))
         reasons += [f"{task.id}: {why}" for why in _task_problems(task, folder, document)]

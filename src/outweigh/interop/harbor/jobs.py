@@ -153,7 +153,7 @@ def read_job_trials(path: Path) -> JobTrials:
         return msgspec.json.decode(path.read_bytes(), type=JobTrials)
     except (OSError, msgspec.MsgspecError) as fault:
         raise EvidenceError(
-            f"{path} cannot be read: {fault}. Remove it, and import what Harbor left by `outweigh import`."
+            f"{path} cannot be read: {fault}. Remove it, and import Harbor's results with `outweigh import`."
         ) from fault
 
 

@@ -109,7 +109,7 @@ LOG_NOTES = (
     "working_time is the agent's own time, with its waits; total_time is set-up, agent and checks together.",
     "An error is a run that says nothing about the agent. Time and money that ran out are no limit here, because the "
     "records do not say how much there was: see status in a sample's metadata.",
-    "model_usage is left out where input or output tokens are unknown; what is known stands in a sample's metadata.",
+    "model_usage is left out where input or output tokens are unknown; what is known is in a sample's metadata.",
     "An empty input means that the instruction was not kept with the runs.",
 )
 

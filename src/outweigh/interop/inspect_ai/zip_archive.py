@@ -119,7 +119,7 @@ def _check_directory(path: Path) -> None:
         (size,) = struct.unpack_from(layout, end, start + offset)
         if DIRECTORY_LIMIT < size != _IN_ZIP64_RECORD:
             raise EvidenceError(
-                f"{path} has a list of members of {size:,} bytes; that looks like a trap and is not read."
+                f"{path} has a list of members of {size:,} bytes; it looks like an attack and is not read."
             )
 
 

@@ -175,7 +175,7 @@ class MlflowImporter:
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Read the whole store, because names must be unique; then run by run."""
         if strange := [each for each in request.columns if each not in _MAPPABLE_FIELDS]:
-            raise EvidenceError(f"--map {strange[0]} means nothing to mlflow; it takes {', '.join(_MAPPABLE_FIELDS)}.")
+            raise EvidenceError(f"--map {strange[0]} is not used by mlflow; it takes {', '.join(_MAPPABLE_FIELDS)}.")
         store = read_mlflow_store(request.path, notes)
         cases = _not_deleted(store, notes)
         if not cases:

@@ -88,7 +88,7 @@ class ModelServer:
         except OSError as fault:
             said = fault.strerror or str(fault)
             self._fault = UsageError(
-                f"port {self._port} of {LOOPBACK_HOST} cannot be had: {said}. Take another, or 0 for any."
+                f"port {self._port} of {LOOPBACK_HOST} cannot be used: {said}. Take another, or 0 for any."
             )
         except Exception as fault:  # raised again in the thread that started the server
             self._fault = fault
