@@ -19,6 +19,7 @@ from benchmarks import (
     intervals,
     looks,
     neighbours,
+    report_page,
     sandboxes,
     scale,
     startup,
@@ -48,6 +49,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "cheats": cheats.measure,
     "forged-checks": forged_checks.measure,
     "viewer": viewer.measure,
+    "report": report_page.measure,
 }
 """A new group is one more line here."""
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Tone(StrEnum):
@@ -154,6 +155,17 @@ class Report(Struct, frozen=True, kw_only=True):
     lead: str = ""
     badge: Badge | None = None
     title: str = ""
+
+
+def add_blocks(report: Report, title: str, blocks: tuple[Block, ...]) -> Report:
+    """The same report with more blocks after its first one; as the first fold where it has folds."""
+    if not blocks:
+        return report
+    place = next((place for place, block in enumerate(report.blocks) if isinstance(block, Details)), None)
+    if place is None:
+        return replace(report, blocks=(*report.blocks[:1], *blocks, *report.blocks[1:]))
+    folded = Details(title=title, blocks=blocks)
+    return replace(report, blocks=(*report.blocks[:place], folded, *report.blocks[place:]))
 
 
 def optional_bullets(title: str, items: tuple[str, ...]) -> list[BulletList]:

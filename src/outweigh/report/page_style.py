@@ -28,9 +28,9 @@ h2:not(.block) {{ border-left: 0.25rem solid var(--tone); }}
 .badge.bad::before, td.bad::before {{ content: "▼ " / ""; }}
 .badge.unsure::before, td.unsure::before {{ content: "? " / ""; }}
 .badge.plain::before {{ content: "= " / ""; }}
-.lead {{ font-size: 1.125rem; max-width: 56rem; margin: 0 0 1rem; overflow-wrap: anywhere; }}
+.lead {{ font-size: 1.25rem; line-height: 1.4; max-width: 60rem; margin: 1rem 0 0.75rem; overflow-wrap: anywhere; }}
 .facts {{ display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; margin: 0; padding: 0.75rem 0; }}
-.facts {{ border-top: 1px solid var(--line); border-bottom: 1px solid var(--line); }}
+.facts {{ border-top: 1px solid var(--line); border-bottom: 1px solid var(--line); font-size: 0.875rem; }}
 .facts dt {{ color: var(--quiet); font-size: 0.8125rem; }}
 .facts dd {{ margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }}
 .note {{ color: var(--quiet); font-size: 0.875rem; margin: 0.5rem 0 0; max-width: 56rem; }}
@@ -67,8 +67,8 @@ dfn.term:hover::after, dfn.term:focus::after {{
   dfn.term:hover, dfn.term:focus {{ anchor-name: --term; }}
   dfn.term:focus:not(:hover) {{ anchor-name: --term-in-focus; }}
   dfn.term:hover::after, dfn.term:focus::after {{
-    position-anchor: --term; position-area: block-end span-inline-end; right: auto; bottom: auto; margin-top: 0.25rem;
-    position-try-fallbacks: flip-inline, flip-block, flip-block flip-inline;
+    position-anchor: --term; position-area: block-end span-inline-end; right: auto; bottom: auto;
+    margin: 0.25rem 0.5rem; position-try-fallbacks: flip-inline, flip-block, flip-block flip-inline;
   }}
   dfn.term:focus:not(:hover)::after {{ position-anchor: --term-in-focus; }}
 }}
@@ -106,7 +106,7 @@ pre {{ white-space: pre-wrap; overflow-wrap: anywhere; }}
   .facts {{ gap: 0.5rem 1.5rem; }}
   .glossary {{ grid-template-columns: 1fr; }} .glossary dd {{ margin-bottom: 0.5rem; }}
 }}
-/* On paper everything is open but long lists of single runs, and colours are those of the light page. */
+/* On paper everything is open but pairs and long lists of runs, and colours are those of the light page. */
 @media print {{
   :root {{ color-scheme: light; {page_variables("light")} --quiet: #595959; --line: #DADADA; --shade: #F4F4F2; }}
   body {{ font-size: 0.75rem; color: {INK["light"]}; }}
@@ -115,6 +115,6 @@ pre {{ white-space: pre-wrap; overflow-wrap: anywhere; }}
   .scroll {{ overflow: visible; background: none; }}
   .pictures > section, figure, li, tr, .pair {{ break-inside: avoid; }}
   h2, h3, summary {{ break-after: avoid; }}
-  .pair {{ display: block; }}
+  dfn.term {{ text-decoration: none; }}
 }}
 """

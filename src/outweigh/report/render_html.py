@@ -99,13 +99,21 @@ class _PageWriter:
         if report.badge is not None:
             yield _badge(report.badge)
         yield f'<h1 class="{report.tone.value}">{_escape_text(report.title or report.headline)}</h1>'
+        first, rest = self._split_facts(report.blocks[:folded])
+        yield from self._body(first)
         yield from self._lead(report.lead)
         yield from _contents(report.blocks)
-        yield from self._body(report.blocks[:folded])
+        yield from self._body(rest)
         yield "</div>"
         if folded is not None:
             yield from self._body(report.blocks[folded:])
         yield from self._glossary()
+
+    @staticmethod
+    def _split_facts(blocks: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Block]]:
+        """The facts belong to the headline, before the sentence."""
+        facts = [block for block in blocks if isinstance(block, KeyPoints) and block.facts]
+        return facts, [block for block in blocks if block not in facts]
 
     def _body(self, blocks: Sequence[Block], level: int = 2) -> Iterator[str]:
         """Block after block; pictures that follow each other stand side by side where there is room."""
@@ -185,7 +193,7 @@ class _PageWriter:
         return title + self._table(block.table, links) + note + "".join(sections)
 
     def _pair(self, pair: RunPair, anchor: str, level: int) -> str:
-        """Shown when its link is followed, and on paper."""
+        """Shown when its link is followed."""
         return (
             f'<section class="pair" id="{anchor}"><h{level} class="block">{_escape_text(pair.table.title)}</h{level}>'
             f'{self._table(pair.table)}<p class="note">Every step of both:</p>'

@@ -8,45 +8,26 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.comparison import Comparison
 from outweigh.compare.ladder import Ladder
 from outweigh.report.comparison_page import comparison_payload
 from outweigh.report.comparison_tables import format_gate, gate_blocks, total_evidence
 from outweigh.report.deciding_tasks import deciding_tasks, merge_task_pairs
-from outweigh.report.document import Badge, Block, BulletList, CodeBlock, Details, Report, Table, Tone
+from outweigh.report.document import Badge, Block, BulletList, CodeBlock, Details, KeyPoints, Report, Table, Tone
 from outweigh.report.figures.arm_overview import frontier_figures, heat_map_figures, tier_figures
 from outweigh.report.figures.gates import main_gate_figures
 from outweigh.report.figures.over_time import spending_figures
 from outweigh.report.interval_rows import ChangeMarker
 from outweigh.report.json_output import Payload
+from outweigh.report.next_step import describe_needs
 from outweigh.report.report_facts import fact_block
 from outweigh.report.report_folds import ReportedCandidate, candidate_folds, fold
 from outweigh.report.verdict_page import DECISION_TONES, verdict_headline, verdict_payload, verdicts_headline
 from outweigh.report.verdict_sentence import effect_sentence
+from outweigh.report.verdict_summary import MOST_PROMISING, KeyPoint, decision_reason, key_points, outcome_points
 from outweigh.verdict.decision import Decision, PolicySource, Verdict
 from outweigh.verdict.evidence_settings import gate_title
 
 MOST_NAMES = 6
-
-
-def verdict_sentence(verdict: Verdict, comparison: Comparison, *, allowed: bool) -> str:
-    """What came out and what it means for shipping, with the first reason."""
-    candidate, baseline = comparison.candidate.name, comparison.baseline.name
-    reason = f": {verdict.reasons[0].rstrip('.')}" if verdict.reasons else ""
-    match verdict.decision:
-        case Decision.IMPROVED:
-            return f"{candidate} is better than {baseline}{reason}. {_promotion_sentence(verdict, allowed=allowed)}"
-        case Decision.TRADE_OFF:
-            return (
-                f"{candidate} is better than {baseline} and dearer{reason}. Whether that is worth it is yours to say."
-            )
-        case Decision.REGRESSED:
-            return f"{candidate} is worse than {baseline}{reason}. It must not be promoted."
-        case Decision.NEUTRAL:
-            return f"{candidate} makes no difference that matters to {baseline}{reason}. There is nothing to promote."
-        case Decision.INCONCLUSIVE:
-            need = "" if verdict.needs is None else f" To decide, you would need {verdict.needs.detail}."
-            return f"Nobody can tell yet whether {candidate} is better or worse than {baseline}{reason}.{need}"
 
 
 def verdicts_sentence(decided: Sequence[tuple[str, Decision]], allowed: Sequence[str]) -> str:
@@ -56,21 +37,17 @@ def verdicts_sentence(decided: Sequence[tuple[str, Decision]], allowed: Sequence
         names = [name for name, found in decided if found is decision]
         if names:
             parts.append(f"{decision.words}: {_join_names(names)}")
-    promotion = f"{_join_names(allowed)} may be promoted" if allowed else "none may be promoted"
     said = "; ".join(parts)
-    return f"{said[0].upper()}{said[1:]}. {promotion[0].upper()}{promotion[1:]}."
+    return f"{said[0].upper()}{said[1:]}. {_promotions(allowed)}"
+
+
+def _promotions(allowed: Sequence[str]) -> str:
+    return f"You may promote {_join_names(allowed)}." if allowed else "No candidate may be promoted."
 
 
 def _join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
-
-
-def _promotion_sentence(verdict: Verdict, *, allowed: bool) -> str:
-    if allowed:
-        return "It may be promoted."
-    why = f": {verdict.blockers[0]}" if verdict.blockers else "."
-    return f"Even so it may not be promoted{why}"
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
@@ -107,18 +84,18 @@ def candidates_report(
 
     It has a ladder where the arms are tiers.
     """
+    payload = report_payload(candidates, provenance)
+    candidates = sorted(candidates, key=lambda one: MOST_PROMISING.index(one.verdict.decision))
     first, *others = candidates
     rule = f"policy {first.verdict.policy} ({provenance.policy_from.value})"
     facts = fact_block([one.comparison for one in candidates], rule)
     origin = Details(title="Where this comes from", blocks=tuple(_provenance_blocks(candidates, provenance)))
-    payload = report_payload(candidates, provenance)
     if others:
         headline, tone = verdicts_headline([one.verdict for one in candidates], provenance.baseline)
-        promoted = [one.name for one in candidates if one.may_promote]
         return Report(
             headline=headline,
             tone=tone,
-            lead=verdicts_sentence([(one.name, one.verdict.decision) for one in candidates], promoted),
+            lead=_leading_sentence(candidates),
             blocks=(
                 facts,
                 _candidates_table(candidates),
@@ -139,6 +116,7 @@ def candidates_report(
         lead=_candidate_sentence(first),
         blocks=(
             facts,
+            _outcome(first),
             *_gate_screen(first),
             *_cost_quality(candidates),
             *_tasks_screen(first, runs),
@@ -152,6 +130,7 @@ def candidates_report(
 
 MOST_SCREEN_CANDIDATES = 6
 MOST_SCREEN_TASKS = 6
+MOST_LEADING_CANDIDATES = 2
 
 
 def _candidate_badge(one: ReportedCandidate) -> Badge:
@@ -159,9 +138,29 @@ def _candidate_badge(one: ReportedCandidate) -> Badge:
     return Badge(word=decision.words.capitalize(), tone=DECISION_TONES[decision])
 
 
+def _leading_sentence(candidates: Sequence[ReportedCandidate]) -> str:
+    """What the improved candidates do; who came out how where none or many improved. And who may be promoted."""
+    improved = [one for one in candidates if one.verdict.decision is Decision.IMPROVED]
+    promoted = [one.name for one in candidates if one.may_promote]
+    if not 0 < len(improved) <= MOST_LEADING_CANDIDATES:
+        return verdicts_sentence([(one.name, one.verdict.decision) for one in candidates], promoted)
+    return " ".join([*map(_candidate_sentence, improved), _promotions(promoted)])
+
+
 def _candidate_sentence(one: ReportedCandidate) -> str:
-    decided = verdict_sentence(one.verdict, one.comparison, allowed=one.may_promote)
-    return " ".join(filter(None, (decided, effect_sentence(one.verdict, one.comparison))))
+    """What changed; the reason of the decision where a rule tests nothing."""
+    said = effect_sentence(one.verdict, one.comparison)
+    return said or f"{one.name}: {decision_reason(one.verdict, one.comparison).removesuffix('.')}."
+
+
+def _outcome(one: ReportedCandidate) -> KeyPoints:
+    """Why, what that means for a promotion, what to keep in mind, and what it would take to decide."""
+    verdict, comparison = one.verdict, one.comparison
+    points = list(outcome_points(verdict, comparison))
+    if verdict.decision is Decision.INCONCLUSIVE and verdict.needs is not None:
+        need = describe_needs(verdict.needs, simulated=comparison.simulated)
+        points.append(KeyPoint(label="To decide", text=need))
+    return key_points(points)
 
 
 def _gate_screen(one: ReportedCandidate) -> list[Block]:
@@ -200,7 +199,7 @@ def _candidate_fold(one: ReportedCandidate, runs: str, candidates: int) -> Detai
         title=f"{one.name} against {one.comparison.baseline.name}",
         badge=_candidate_badge(one),
         lead=_candidate_sentence(one),
-        blocks=(*_gate_screen(one), *_tasks_screen(one, runs), *candidate_folds(one, candidates)),
+        blocks=(_outcome(one), *_gate_screen(one), *_tasks_screen(one, runs), *candidate_folds(one, candidates)),
     )
 
 
@@ -244,7 +243,7 @@ def _candidates_table(candidates: Sequence[ReportedCandidate]) -> Table:
                 one.name,
                 one.verdict.decision.words,
                 *_gate_changes(one.verdict, gates),
-                "allowed" if one.may_promote else "refused",
+                "allowed" if one.may_promote else "not allowed",
             )
             for one in shown
         ),
@@ -283,8 +282,8 @@ def _evidence_lines(candidates: Sequence[ReportedCandidate], provenance: Provena
     if len(candidates) > 1:
         for one in candidates:
             yield f"evidence of {one.name} and {provenance.baseline}: sha256 {one.comparison.evidence_sha256}"
-    yield f"who chose the policy, its gates and margins: {provenance.policy_from.value}"
-    yield f"profile of the composite: {provenance.profile}; intervals speak of: {provenance.infer}"
+    yield f"policy, gates and margins chosen by: {provenance.policy_from.value}"
+    yield f"profile of the composite: {provenance.profile}; intervals are over: {provenance.infer}"
     yield f"seed of everything drawn: {provenance.seed}"
     yield from _fingerprints(candidates)
     yield f"outweigh {provenance.outweigh_version}"

@@ -121,7 +121,7 @@ def _loaded_table(seen: Mapping[str, SetupSummary]) -> list[Block]:
     if len(items) > MOST_LOADED_ITEMS:
         rows.append((f"and {len(items) - MOST_LOADED_ITEMS} more", *[""] * (len(seen) + 1)))
     columns = ("", "kind", *(f"runs, {arm}" for arm in seen))
-    return [Table(title="What the agents were seen to have at hand", columns=columns, rows=tuple(rows))]
+    return [Table(title="What the agents had available", columns=columns, rows=tuple(rows))]
 
 
 def _loaded_row(item: SetupItem, seen: Mapping[str, SetupSummary]) -> tuple[str, ...]:

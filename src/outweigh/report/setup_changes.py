@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from outweigh.model.arm import ArmSetups, OverlayChange
-from outweigh.report.document import Block, BulletList, Details, Report, Table, Tone
+from outweigh.report.document import Block, BulletList, Report, Table, Tone, add_blocks
 from outweigh.report.json_output import Payload
 
 MOST_SETUP_FILES = 50
@@ -20,14 +20,8 @@ def add_setup_changes(report: Report, setup: ArmSetups | None) -> Report:
     """
     if setup is None:
         return report
-    first, *rest = report.blocks
-    files = tuple(_changed_files(setup))
-    fold = next((place for place, block in enumerate(report.blocks) if isinstance(block, Details)), None)
-    if fold is None or not files:
-        blocks = (*_setup_notes(setup), first, *files, *rest)
-    else:
-        changed = Details(title="What changed in the set-up", blocks=files)
-        blocks = (*_setup_notes(setup), *report.blocks[:fold], changed, *report.blocks[fold:])
+    changed = add_blocks(report, "What changed in the set-up", tuple(_changed_files(setup)))
+    blocks = (*_setup_notes(setup), *changed.blocks)
     return replace(report, blocks=blocks, payload={**report.payload, "setup": setup_payload(setup)})
 
 

@@ -48,7 +48,8 @@ class KeyPoint(Struct, frozen=True, kw_only=True):
     lines: int | None = None
 
 
-def _key_points(points: Iterable[KeyPoint]) -> KeyPoints:
+def key_points(points: Iterable[KeyPoint]) -> KeyPoints:
+    """The points as a block of a page."""
     points = list(points)
     return KeyPoints(
         rows=tuple((point.label, point.text) for point in points),
@@ -78,7 +79,7 @@ def with_gate_titles(text: str) -> str:
 
 def _one_candidate(verdict: Verdict, comparison: Comparison, screen: Screen) -> Report:
     bars = gate_bars(verdict.gates, comparison, screen.width)
-    points = _key_points(_points(verdict, comparison, screen))
+    points = key_points(_points(verdict, comparison, screen))
     blocks: list[Block] = [*bars, points]
     if not bars:
         # A literal rule has no intervals to draw: its reasons and its two figures per gate are the answer.
@@ -124,7 +125,8 @@ def _pretended(comparison: Comparison) -> str:
     return ", simulated agent" if comparison.simulated else ""
 
 
-def _points(verdict: Verdict, comparison: Comparison, screen: Screen) -> Iterator[KeyPoint]:
+def outcome_points(verdict: Verdict, comparison: Comparison) -> Iterator[KeyPoint]:
+    """Why, what it costs, whether the change was used, whether it may be promoted, and what to keep in mind."""
     tested = any(gate.evidence is not None for gate in verdict.gates)
     if tested or not verdict.reasons:
         yield KeyPoint(label="Why", text=decision_reason(verdict, comparison), lines=2)
@@ -139,6 +141,10 @@ def _points(verdict: Verdict, comparison: Comparison, screen: Screen) -> Iterato
         yield KeyPoint(label="Findings", text=findings, lines=1)
     if verdict.warnings:
         yield KeyPoint(label="Warning", text=_first_of(verdict.warnings), lines=2)
+
+
+def _points(verdict: Verdict, comparison: Comparison, screen: Screen) -> Iterator[KeyPoint]:
+    yield from outcome_points(verdict, comparison)
     scope = next((reason for reason in verdict.reasons if reason.startswith(APPLIES_TO)), None)
     if scope is not None:
         yield KeyPoint(label="Applies to", text=scope.removeprefix(APPLIES_TO).split(";")[0], lines=1)
@@ -207,14 +213,14 @@ def _first_of(sentences: Sequence[str]) -> str:
 
 def _several_candidates(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison], screen: Screen) -> Report:
     """A table, a few lines about each, and what all of them share."""
-    pairs = sorted(zip(verdicts, comparisons, strict=True), key=lambda pair: _FIRST.index(pair[0].decision))
+    pairs = sorted(zip(verdicts, comparisons, strict=True), key=lambda pair: MOST_PROMISING.index(pair[0].decision))
     headline, tone = verdicts_headline(verdicts, comparisons[0].baseline.name)
     size = f" ({_size(comparisons[0])}{_pretended(comparisons[0])})"
-    described = _key_points(_describe_candidate(*pair, brief=len(pairs) > MOST_DESCRIBED_CANDIDATES) for pair in pairs)
+    described = key_points(_describe_candidate(*pair, brief=len(pairs) > MOST_DESCRIBED_CANDIDATES) for pair in pairs)
     return Report(
         headline=f"{headline}{size}",
         tone=tone,
-        blocks=(_candidates_table(pairs, screen.width), described, _key_points(_shared(pairs, screen))),
+        blocks=(_candidates_table(pairs, screen.width), described, key_points(_shared(pairs, screen))),
         payload={},
     )
 
@@ -275,5 +281,5 @@ def _shared(pairs: Sequence[tuple[Verdict, Comparison]], screen: Screen) -> Iter
     yield from _closing(replace(step, words=f"{comparison.candidate.name}: {step.words}"), screen)
 
 
-_FIRST = (Decision.IMPROVED, Decision.TRADE_OFF, Decision.INCONCLUSIVE, Decision.NEUTRAL, Decision.REGRESSED)
+MOST_PROMISING = (Decision.IMPROVED, Decision.TRADE_OFF, Decision.INCONCLUSIVE, Decision.NEUTRAL, Decision.REGRESSED)
 """The most promising candidate stands first, and the next command is about it."""

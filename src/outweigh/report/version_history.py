@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison
-from outweigh.report.document import KeyPoints, Report, Table
+from outweigh.report.document import KeyPoints, Report, Table, add_blocks
 from outweigh.report.formatting import format_percent
 from outweigh.report.json_output import Payload
 from outweigh.verdict.decision import Verdict
@@ -27,9 +27,8 @@ def add_version_history(report: Report, history: VersionHistory | None) -> Repor
     """The whole page with a table of all versions after what decides; the same page where there is only one."""
     if history is None:
         return report
-    first, *rest = report.blocks
     payload = {**report.payload, "versions": history_payload(history)}
-    return replace(report, blocks=(first, _table(history), *rest), payload=payload)
+    return replace(add_blocks(report, "Versions", (_table(history),)), payload=payload)
 
 
 def add_version_line(report: Report, history: VersionHistory | None) -> Report:
