@@ -39,10 +39,11 @@ class CandidateVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdicts of a store; `problem` says why there is none."""
+    """The verdicts of a store; `problem` says why there is none. `earlier` are versions that the suite has no more."""
 
     baseline: str | None = None
     candidates: tuple[CandidateVerdict, ...] = ()
+    earlier: tuple[CandidateVerdict, ...] = ()
     problem: str | None = None
 
 

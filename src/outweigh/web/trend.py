@@ -1,8 +1,12 @@
-"""Verdicts of the same comparison over time: the stores of one suite with the same baseline and candidate."""
+"""Verdicts of the same comparison over time: the stores of one suite with the same baseline and candidate, and the
+versions of that candidate in each.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from outweigh.store.arm_versions import ArmVersion, suite_arm
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.store_verdict import CandidateVerdict
 
@@ -17,6 +21,10 @@ class TrendPoint:
     store: ViewedStore
     verdict: CandidateVerdict
 
+    def is_about(self, store: ViewedStore, candidate: str) -> bool:
+        """Whether it is the verdict about this candidate of this store."""
+        return self.store is store and self.verdict.name == candidate
+
 
 class TrendTable:
     """The trends of all comparisons of some stores, each in the order in which the stores were run."""
@@ -27,8 +35,9 @@ class TrendTable:
             experiment, verdict = store.index.experiment(), store.known_verdict()
             if experiment is None or verdict is None or verdict.baseline is None:
                 continue
-            for candidate in verdict.candidates:
-                key = experiment.suite, verdict.baseline, candidate.name
+            versions = experiment.versions
+            for candidate in sorted((*verdict.earlier, *verdict.candidates), key=partial(_version, versions)):
+                key = experiment.suite, verdict.baseline, suite_arm(candidate.name, versions)
                 self._points.setdefault(key, []).append(TrendPoint(store, candidate))
 
     def find(self, store: ViewedStore, candidate: str) -> Sequence[TrendPoint]:
@@ -36,9 +45,15 @@ class TrendTable:
         experiment, verdict = store.index.experiment(), store.known_verdict()
         if experiment is None or verdict is None or verdict.baseline is None:
             return ()
-        points = self._points.get((experiment.suite, verdict.baseline, candidate), [])
-        place = next((number for number, point in enumerate(points, 1) if point.store is store), 0)
+        key = experiment.suite, verdict.baseline, suite_arm(candidate, experiment.versions)
+        points = self._points.get(key, [])
+        own = (number for number, point in enumerate(points, 1) if point.is_about(store, candidate))
+        place = next(own, 0)
         return points[max(0, place - MAX_TREND_POINTS) : place]
+
+
+def _version(versions: Mapping[str, ArmVersion], candidate: CandidateVerdict) -> int:
+    return versions[candidate.name].number if candidate.name in versions else 1
 
 
 def latest_start(store: ViewedStore) -> float:

@@ -52,7 +52,11 @@ def _request(path: str) -> DecideRequest:
 
 
 def _summarise(result: DecisionResult) -> StoreVerdict:
-    return StoreVerdict(baseline=result.baseline, candidates=tuple(map(_candidate, result.candidates)))
+    return StoreVerdict(
+        baseline=result.baseline,
+        candidates=tuple(map(_candidate, result.candidates)),
+        earlier=tuple(map(_candidate, result.earlier)),
+    )
 
 
 def _candidate(result: CandidateResult) -> CandidateVerdict:

@@ -69,7 +69,7 @@ def _trend(points: Sequence[TrendPoint]) -> Html | None:
     links = join_markup(
         element(
             "li",
-            link(_effect(point), store_path(point.store), None, title=point.store.name),
+            link(_effect(point), store_path(point.store), None, title=f"{point.store.name}, {point.verdict.name}"),
             f" {point.verdict.decision.words}",
         )
         for point in points
