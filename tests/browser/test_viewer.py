@@ -115,7 +115,7 @@ def test_two_runs_are_put_side_by_side_from_one_of_them(browser: Browser, viewer
         seen.page.keyboard.press("d")
 
         expect(seen.page.locator("#parting")).to_have_class(re.compile("current"), timeout=PATIENCE_MILLISECONDS)
-        expect(seen.page.locator("#parting")).to_contain_text("here they part")
+        expect(seen.page.locator("#parting")).to_contain_text("first difference")
 
 
 def test_filters_are_in_the_address(browser: Browser, viewer: Viewer) -> None:

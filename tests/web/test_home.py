@@ -1,6 +1,7 @@
 """The first page: every experiment with its verdict, its trend, and what is running now."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from outweigh.app.decide import DecideRequest, decide
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.model.run_record import AgentKind
 from outweigh.report.verdict_sentence import effect_sentence
+from outweigh.store.arm_versions import ArmVersion
+from outweigh.store.experiment_file import read_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store import StoreSet
 from outweigh.testing.builders import a_run
@@ -167,3 +170,30 @@ def test_a_report_is_rendered_once_until_the_store_changes(tmp_path: Path) -> No
     store_of(store, [(a_run("task-1", "better", 4), {})])
     viewed.index.refresh()
     assert viewed.report() is not first
+
+
+def test_versions_of_an_arm_are_in_the_trend_of_the_latest(tmp_path: Path) -> None:
+    store = decided_store(tmp_path / "runs" / "one", tmp_path / "suite", better_passes=1)
+    runs = [
+        a_run(f"task-{number}", "better@2", repeat, passed=True, duration_seconds=50.0 + number + repeat)
+        for number in range(1, 13)
+        for repeat in (1, 2, 3)
+    ]
+    store_of(store, [(run, {}) for run in runs])
+    known = read_experiment(store)
+    assert known is not None
+    begun = datetime(2026, 3, 2, tzinfo=UTC)
+    changed = msgspec.structs.replace(
+        known,
+        arms={**known.arms, "better@2": "sha256:" + "2" * 64},
+        current={"plain": "plain", "better": "better@2"},
+        versions={"better@2": ArmVersion(arm="better", number=2, begun_at=begun)},
+    )
+    (store / "experiment.json").write_bytes(msgspec.json.encode(changed))
+
+    page = article(Reader(tmp_path / "runs").decided("/").text, "one")
+
+    assert "<b>better@2</b>" in page
+    assert "<b>better</b>" not in page
+    assert len(re.findall(r"<circle", page)) == 2
+    assert re.search(r"</svg> -2\.8, \+\d+ points", page)

@@ -1,16 +1,8 @@
 """The style sheet of HTML pages: type scale, spacing, light and dark, phones and paper."""
 
-from outweigh.report.palette import INK, PAPER, page_variables
+from outweigh.report.palette import COLOUR_STYLE, INK, PAPER, page_variables
 
-PAGE_STYLE = f"""
-:root {{
-  color-scheme: light dark;
-  {page_variables("light")} --quiet: #595959; --line: #DADADA; --shade: #F4F4F2;
-}}
-@media (prefers-color-scheme: dark) {{
-  :root {{ {page_variables("dark")} --quiet: #ABABAB; --line: #3C3C3C; --shade: #222222; }}
-}}
-* {{ box-sizing: border-box; }}
+PAGE_STYLE = f"""{COLOUR_STYLE}* {{ box-sizing: border-box; }}
 body {{ margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }}
 main {{ max-width: 70rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }}
 h1, h2, h3, h4 {{ line-height: 1.25; overflow-wrap: anywhere; }}
@@ -18,8 +10,6 @@ h1 {{ font-size: 1.75rem; margin: 0.25rem 0 0.75rem; }}
 h2:not(.block) {{ font-size: 1.25rem; margin: 2.5rem 0 0.75rem; padding-left: 0.75rem; }}
 h2:not(.block) {{ border-left: 0.25rem solid var(--tone); }}
 .block {{ font-size: 1rem; margin: 1.5rem 0 0.5rem; }}
-.good {{ --tone: var(--better); }} .bad {{ --tone: var(--worse); }}
-.unsure {{ --tone: var(--unknown); }} .plain {{ --tone: var(--neutral); }}
 .badge {{
   display: inline-block; padding: 0.1rem 0.6rem; border: 0.125rem solid var(--tone); border-radius: 1rem;
   color: var(--tone); font-size: 0.875rem; font-weight: 700; white-space: nowrap;
@@ -108,7 +98,7 @@ pre {{ white-space: pre-wrap; overflow-wrap: anywhere; }}
 }}
 /* On paper everything is open but pairs and long lists of runs, and colours are those of the light page. */
 @media print {{
-  :root {{ color-scheme: light; {page_variables("light")} --quiet: #595959; --line: #DADADA; --shade: #F4F4F2; }}
+  :root {{ color-scheme: light; {page_variables("light")} }}
   body {{ font-size: 0.75rem; color: {INK["light"]}; }}
   details:not(.long)::details-content {{ content-visibility: visible; display: block; block-size: auto; }}
   summary {{ list-style: none; }}

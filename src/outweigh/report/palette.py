@@ -23,6 +23,13 @@ ARM_SHADES: Mapping[str, tuple[str, ...]] = {
 """Of the baseline and of the arms after it. A shade returns with other dashes."""
 
 
+PAGE_GREYS: Mapping[str, Mapping[str, str]] = {
+    "light": {"quiet": "#595959", "line": "#DADADA", "shade": "#F4F4F2"},
+    "dark": {"quiet": "#ABABAB", "line": "#3C3C3C", "shade": "#222222"},
+}
+"""Of words beside the point, of lines, and of grounds that set a part off."""
+
+
 def chart_variables(scheme: str) -> str:
     """The colours of a scheme as CSS variables for charts."""
     roles = [f"--ow-{role}: {colour};" for role, colour in ROLE_COLOURS[scheme].items()]
@@ -32,5 +39,15 @@ def chart_variables(scheme: str) -> str:
 
 def page_variables(scheme: str) -> str:
     """The colours of a scheme as CSS variables for a page."""
-    roles = [f"--{role}: {colour};" for role, colour in ROLE_COLOURS[scheme].items()]
-    return " ".join([f"--paper: {PAPER[scheme]};", f"--ink: {INK[scheme]};", *roles])
+    named = {**ROLE_COLOURS[scheme], **PAGE_GREYS[scheme]}
+    colours = [f"--{name}: {colour};" for name, colour in named.items()]
+    return " ".join([f"--paper: {PAPER[scheme]};", f"--ink: {INK[scheme]};", *colours])
+
+
+COLOUR_STYLE = f"""
+:root {{ color-scheme: light dark; {page_variables("light")} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {page_variables("dark")} }} }}
+.good {{ --tone: var(--better); }} .bad {{ --tone: var(--worse); }}
+.unsure {{ --tone: var(--unknown); }} .plain {{ --tone: var(--neutral); }}
+"""
+"""The colours of every page, light and dark, and the tones of words; reports and the viewer share them."""

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from outweigh.errors import OutweighError, UsageError
+from outweigh.report.palette import COLOUR_STYLE
 from outweigh.report.svg.elements import CHART_STYLE
 from outweigh.web.access import AccessMiddleware, tokens_match
 from outweigh.web.catalogue import StoreCatalogue, ViewedStore
@@ -36,12 +37,14 @@ from outweigh.web.progress import progress_state
 from outweigh.web.run_listing import RunFilter
 from outweigh.web.run_row import RunRow
 
-_STATIC_FILES = {"viewer.css": "text/css", "charts.css": "text/css", "viewer.js": "text/javascript"}
+_STATIC_FILES = {"viewer.css": "text/css", "viewer.js": "text/javascript"}
+_STYLES = {"palette.css": COLOUR_STYLE, "charts.css": CHART_STYLE}
+"""Styles that the viewer shares with reports."""
 _MAX_DIGITS = 9
 """The longest number that is read from an address."""
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_BODY = re.compile(r"<body[^>]*>\n?")
+_MAIN = re.compile(r"<main[^>]*>\n?")
 
 StorePage = Callable[[Request, ViewedStore], Html]
 
@@ -185,8 +188,8 @@ def _diff(request: Request, store: ViewedStore) -> Html:
 def _frame_report(page: str, store: ViewedStore) -> Html:
     """The file that `outweigh report` writes, with a line of links above it."""
     trail = element("p", link("outweigh", "/"), " › ", store_link(store), " › report")
-    # Only the first tag can be the body's: everything from records is escaped.
-    return Html(_BODY.sub(lambda found: f'{found[0]}<nav aria-label="Breadcrumb">{trail}</nav>\n', page, count=1))
+    # Only the first such tag is one: everything from records is escaped.
+    return Html(_MAIN.sub(lambda found: f'{found[0]}<nav aria-label="Breadcrumb">{trail}</nav>\n', page, count=1))
 
 
 def _report_policy(page: str) -> str:
@@ -224,11 +227,13 @@ def _parse_number(text: str) -> int | None:
 
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
+    headers = {"Cache-Control": "no-cache"}
+    if name in _STYLES:
+        return Response(_STYLES[name], media_type="text/css", headers=headers)
     if name not in _STATIC_FILES:
         raise HTTPException(404, "There is no such file.")
-    chart_style = CHART_STYLE.encode() if name == "charts.css" else None
-    content = chart_style or (files("outweigh.web") / "static" / name).read_bytes()
-    return Response(content, media_type=_STATIC_FILES[name], headers={"Cache-Control": "no-cache"})
+    content = (files("outweigh.web") / "static" / name).read_bytes()
+    return Response(content, media_type=_STATIC_FILES[name], headers=headers)
 
 
 def _http_error(_: Request, fault: Exception) -> Response:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.decide import CandidateResult, DecideRequest, DecisionResult, decide
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.report import ReportRequest, report
@@ -48,7 +49,9 @@ def _pair_address(baseline_run: str, candidate_run: str) -> str:
 
 
 def _request(path: str) -> DecideRequest:
-    return DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([path])))
+    """The suite's arms by the suite's rule; where no suite names them, the error shows the commands to choose from."""
+    arms = ArmChoice(command=shlex.join(["outweigh", "verdict", path]))
+    return DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([path])), arms=arms)
 
 
 def _summarise(result: DecisionResult) -> StoreVerdict:

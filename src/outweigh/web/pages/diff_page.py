@@ -43,7 +43,12 @@ from outweigh.web.run_row import RunRow
 DIFF_ROWS_PER_PAGE = 40
 """Aligned steps on one page."""
 
-_LIKENESS_WORDS = {"same": "alike", "changed": "same tools, called otherwise", "only_a": "only A", "only_b": "only B"}
+_LIKENESS_WORDS = {
+    "same": "same step",
+    "changed": "same tools, other arguments",
+    "only_a": "only in A",
+    "only_b": "only in B",
+}
 
 
 def diff_page(store: ViewedStore, a: RunRow, b: RunRow, number: int | None) -> Html:
@@ -146,7 +151,7 @@ class _DiffSide:
 
 def _row(aligned: AlignedStep, sides: tuple[_DiffSide, _DiffSide], *, diverges: bool) -> Html:
     likeness = aligned.likeness.value
-    words = f"{_LIKENESS_WORDS[likeness]}{' – here they part' if diverges else ''}"
+    words = f"{_LIKENESS_WORDS[likeness]}{' – first difference' if diverges else ''}"
     return element(
         "section",
         element("p", words, class_="likeness"),

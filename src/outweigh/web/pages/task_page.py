@@ -25,7 +25,7 @@ from outweigh.web.trend import latest_start
 STORES_PER_PAGE = 50
 """Experiments on one page."""
 
-_COLUMNS = ("", "day", "arm", "passed", "pass rate", "judge score", "cost", "median time", "verdict")
+_COLUMNS = ("", "arm", "passed", "pass rate", "judge score", "verdict", "cost", "median time", "day")
 
 
 def task_page(task: str, stores: Sequence[ViewedStore], number: int) -> Html | None:
@@ -72,14 +72,14 @@ def _rows(task: str, store: ViewedStore) -> Iterator[Html]:
         mean = judged.find(arm, task)
         yield table_row(
             store_link(store),
-            format_moment(summary.total.latest).partition(" ")[0],
             f"{arm} (baseline)" if arm == baseline else arm,
             join_markup((_passes(store, task, arm, counts[arm]), compare_link(store, task, arm, rows, counts))),
             format_percent(counts[arm].pass_rate),
             "" if mean is None else format_judge_score(mean.mean),
+            badge(decisions[arm]) if arm in decisions else "",
             counts[arm].cost,
             format_seconds(counts[arm].median_seconds),
-            badge(decisions[arm]) if arm in decisions else "",
+            format_moment(summary.total.latest).partition(" ")[0],
             entry=True,
         )
 

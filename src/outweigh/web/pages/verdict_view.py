@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from outweigh.report.formatting import escape_controls, format_change, format_points
 from outweigh.verdict.decision import Decision
 from outweigh.web.catalogue import ViewedStore
-from outweigh.web.markup import Child, Html, element, escape_text, join_markup, link
+from outweigh.web.markup import Child, Html, element, escape_lines, escape_text, join_markup, link
 from outweigh.web.pages.layout import badge, store_path
 from outweigh.web.store_verdict import CandidateVerdict
 from outweigh.web.trend import TrendPoint, TrendTable
@@ -17,8 +17,8 @@ MAX_SHORT_EFFECTS = 5
 """The latest effects, written beside the drawing."""
 
 _ORDER = (Decision.IMPROVED, Decision.TRADE_OFF, Decision.REGRESSED, Decision.NEUTRAL, Decision.INCONCLUSIVE)
-_SPACING, _HALF_HEIGHT = 26, 22
-_MARK_CLASSES = {"improved": "ow-better", "regressed": "ow-worse"}
+_SPACING, _HALF_HEIGHT = 26, 15
+_MARK_CLASSES = {"improved": "ow-better", "regressed": "ow-worse", "neutral": "ow-neutral"}
 
 
 def verdict_blocks(store: ViewedStore, trends: TrendTable, most: int | None = None) -> Iterator[Child]:
@@ -28,7 +28,7 @@ def verdict_blocks(store: ViewedStore, trends: TrendTable, most: int | None = No
         yield element("p", badge("deciding"), " The verdict is being computed.", data_pending=True)
         return
     if verdict.problem is not None:
-        yield element("p", badge("no verdict"), f" {verdict.problem}")
+        yield element("p", badge("no verdict"), " ", escape_lines(verdict.problem), class_="problem")
     for candidate in sorted(verdict.candidates, key=lambda each: _ORDER.index(each.decision))[:most]:
         yield _candidate(candidate, verdict.baseline or "", trends.find(store, candidate.name))
     if most is not None and len(verdict.candidates) > most:
@@ -110,7 +110,7 @@ def _ends(verdict: CandidateVerdict) -> list[float]:
 def _mark(verdict: CandidateVerdict, x: float, middle: float, scale: float) -> str:
     if verdict.effect is None:
         return f'<circle class="ow-open" cx="{x}" cy="{middle}" r="3"/>'
-    kind = _MARK_CLASSES.get(verdict.decision.value, "ow-ink")
+    kind = _MARK_CLASSES.get(verdict.decision.value, "ow-unknown")
     parts = []
     if verdict.low is not None and verdict.high is not None:
         low, high = middle - scale * verdict.low, middle - scale * verdict.high
