@@ -6,24 +6,34 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-COLOURS = 32
+COLOURS = 16
+"""As many as four bits tell apart."""
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {2: 3, 6: 4}
 """Bytes per pixel, by the colour types that browsers write."""
 
 
 def reduce_colours(png: bytes) -> bytes:
-    """The same picture with a palette of its commonest colours; every other colour becomes the nearest of them."""
+    """The same picture with a palette of few colours; every other colour becomes the nearest of them."""
     pixels = _read_pixels(png)
     # Neighbouring shades count as one colour, so that the palette is not spent on a single gradient.
     coarse = (pixels.astype(np.uint32) >> 3) @ np.array([1024, 32, 1], dtype=np.uint32)
     kinds, first, numbers, counts = np.unique(coarse, return_index=True, return_inverse=True, return_counts=True)
     colours = pixels.reshape(-1, 3)[first].astype(np.int32)
-    palette = colours[np.argsort(counts)[::-1][:COLOURS]]
+    palette = _choose_palette(colours, counts)
     nearest = ((colours[:, None, :] - palette[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
     indices = nearest[numbers].reshape(pixels.shape[:2]).astype(np.uint8)
     assert len(kinds) == len(nearest)
     return _write_indexed(indices, palette.astype(np.uint8))
+
+
+def _choose_palette(colours: NDArray[np.int32], counts: NDArray[np.intp]) -> NDArray[np.int32]:
+    """The commonest colour, then again and again the one that is common and far from all chosen ones."""
+    chosen = [int(counts.argmax())]
+    while len(chosen) < min(COLOURS, len(colours)):
+        distances = ((colours[:, None, :] - colours[None, chosen, :]) ** 2).sum(axis=2).min(axis=1)
+        chosen.append(int((distances * np.sqrt(counts)).argmax()))
+    return colours[chosen]
 
 
 def _read_pixels(png: bytes) -> NDArray[np.uint8]:
@@ -73,9 +83,10 @@ def _paeth(left: int, above: int, corner: int) -> int:
 
 def _write_indexed(indices: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
     height, width = indices.shape
-    lines = np.hstack([np.zeros((height, 1), np.uint8), indices])
+    even = np.pad(indices, ((0, 0), (0, width % 2)))
+    lines = np.hstack([np.zeros((height, 1), np.uint8), (even[:, ::2] << 4) | even[:, 1::2]])
     chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 4, 3, 0, 0, 0)),
         (b"PLTE", palette.tobytes()),
         (b"IDAT", zlib.compress(lines.tobytes(), 9)),
         (b"IEND", b""),

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, FloatRect, Page, expect
-from tests.browser.accessibility import serious_faults
+from tests.browser.accessibility import faults, serious_faults
 from tests.browser.chromium import DESKTOP, PHONE, Scheme, visit
 from tests.browser.likeness import assert_looks_like
 from tests.browser.small_png import reduce_colours
@@ -23,10 +23,11 @@ from outweigh.web.catalogue import StoreCatalogue
 PATIENCE_MILLISECONDS = 60_000
 PAGES = {
     "experiments": "",
-    "experiment": "{decided}",
-    "report": "{decided}/report",
+    "experiment": "{night_3}",
+    "report": "{night_3}/report",
     "task": "task?task=task-1",
-    "runs": "{median}/runs",
+    "runs": "{night_3}/runs",
+    "many-runs": "{median}/runs",
     "run": f"{{median}}/run?run={SECOND}",
     "hostile": f"{{median}}/run?run={quote(f'{HOSTILE}/plain/1')}",
     "side-by-side": f"{{median}}/diff?a={FIRST}&b={SECOND}",
@@ -44,7 +45,8 @@ class Viewer:
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
-        self._addresses = {store.name: f"e/{store.key}" for store in StoreCatalogue([folder]).stores()}
+        stores = StoreCatalogue([folder]).stores()
+        self._addresses = {store.name.replace("-", "_"): f"e/{store.key}" for store in stores}
 
     def page(self, name: str) -> str:
         return self.url + PAGES[name].format(**self._addresses)
@@ -52,18 +54,11 @@ class Viewer:
 
 @pytest.fixture(scope="module")
 def viewer(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    """Three experiments of a suite, the last one judged, and one that nobody decides about."""
+    """Three experiments of a suite, the last one judged, and one without a verdict."""
     base = tmp_path_factory.mktemp("viewer")
-    for day, name in enumerate(("first", "second", "decided"), start=1):
-        last = name == "decided"
-        decided_store(
-            base / "runs" / name,
-            base / "suite",
-            day=day,
-            better_passes=day,
-            judged=last,
-            planned_runs=72 if last else None,
-        )
+    for night in (1, 2, 3):
+        store = base / "runs" / f"night-{night}"
+        decided_store(store, base / "suite", day=night, better_passes=night, judged=night == 3, planned_runs=72)
     median_store(base / "runs" / "median")
     with viewing(str(base / "runs")) as (url, _):
         with visit(browser, url) as seen:
@@ -81,7 +76,7 @@ def test_a_page_opens_without_complaints_or_faults(
         assert seen.page.locator("h1").count() == 1
         assert all(request.startswith((viewer.url, "data:")) for request in seen.requests)
         assert seen.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
-        assert serious_faults(seen.page) == []
+        assert faults(seen.page) == []
         assert [words for words in seen.complaints if "404" not in words] == []
 
 
@@ -95,7 +90,7 @@ def test_a_fault_would_be_found(browser: Browser) -> None:
 
 
 def test_a_run_is_found_with_the_keyboard_alone(browser: Browser, viewer: Viewer) -> None:
-    with visit(browser, viewer.page("runs")) as seen:
+    with visit(browser, viewer.page("many-runs")) as seen:
         seen.page.keyboard.press("/")
         seen.page.keyboard.type("median careful")
         seen.page.keyboard.press("Enter")
@@ -119,7 +114,7 @@ def test_two_runs_are_put_side_by_side_from_one_of_them(browser: Browser, viewer
 
 
 def test_filters_are_in_the_address(browser: Browser, viewer: Viewer) -> None:
-    with visit(browser, viewer.page("runs")) as seen:
+    with visit(browser, viewer.page("many-runs")) as seen:
         seen.page.get_by_label("outcome").select_option("failed")
         seen.page.get_by_role("button", name="Show").click()
         seen.page.wait_for_url("**outcome=failed**", timeout=PATIENCE_MILLISECONDS)
@@ -140,12 +135,12 @@ def test_the_keys_are_explained_and_go_away(browser: Browser, viewer: Viewer) ->
 
 
 def test_numbers_grow_on_an_open_page(browser: Browser, tmp_path: Path) -> None:
-    median_store(tmp_path / "decided", others=0)
+    median_store(tmp_path / "night-3", others=0)
     with viewing(str(tmp_path)) as (url, _), visit(browser, Viewer(url, tmp_path).page("experiment")) as seen:
         number = seen.page.locator("[data-live=runs]")
         expect(number).to_have_text("3")
 
-        store_of(tmp_path / "decided", [(a_run("new", "plain", 1), {})])
+        store_of(tmp_path / "night-3", [(a_run("new", "plain", 1), {})])
 
         expect(number).to_have_text("4", timeout=PATIENCE_MILLISECONDS)
 
@@ -169,7 +164,7 @@ def test_it_follows_the_readers_light(browser: Browser, viewer: Viewer) -> None:
 
 def test_a_lost_task_leads_to_the_pair_side_by_side_in_one_click(browser: Browser, viewer: Viewer) -> None:
     with visit(browser, viewer.page("experiment")) as seen:
-        seen.page.get_by_role("link", name=f"decided, {LOST}: plain and better side by side").click()
+        seen.page.get_by_role("link", name=f"night-3, {LOST}: plain and better side by side").click()
 
         expect(seen.page.get_by_role("heading", level=1)).to_have_text("Side by side", timeout=PATIENCE_MILLISECONDS)
         outcome = seen.page.get_by_role("row", name="outcome")
@@ -222,7 +217,7 @@ def test_a_page_of_another_site_cannot_label(browser: Browser, viewer: Viewer) -
     assert not (viewer.folder / "median" / "labels.csv").exists()
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in ("hostile", "missing")])
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in ("hostile", "missing", "many-runs")])
 @pytest.mark.parametrize(("width", "screen"), [(DESKTOP, "desktop"), (PHONE, "phone")])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_it_looks_as_in_the_documents(

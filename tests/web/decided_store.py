@@ -14,7 +14,7 @@ from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_judgment, a_run
 from outweigh.verdict.policy import check_policy
 
-TASKS, REPEATS = 12, 3
+SUITE, TASKS, REPEATS = "answers", 12, 3
 LOST = "task-1"
 """The task on which `better` passes less often than `plain`."""
 
@@ -31,7 +31,7 @@ def decided_store(
 ) -> Path:
     """A store of a day. `plain` passes one of three repeats and `better` so many; on one task `better` passes fewer."""
     if not suite_folder.exists():
-        write_suite(suite_folder, {"plain": shell("true"), "better": shell("exit 0")}, tasks=TASKS)
+        write_suite(suite_folder, {"plain": shell("true"), "better": shell("exit 0")}, tasks=TASKS, name=SUITE)
     suite = load_suite(suite_folder, check_policy=check_policy)
     start = datetime(2026, 3, day, 9, 0, tzinfo=UTC)
     runs: Runs = [

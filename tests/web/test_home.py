@@ -70,7 +70,7 @@ def test_a_trend_leaves_out_other_suites(folder: Path, tmp_path: Path) -> None:
     suite = tmp_path / "other"
     decided_store(tmp_path / "runs" / "two", suite, day=2)
     file = tmp_path / "runs" / "two" / "experiment.json"
-    file.write_text(file.read_text().replace('"suite": "suite"', '"suite": "another"'))
+    file.write_text(file.read_text().replace('"suite": "answers"', '"suite": "another"'))
 
     assert "Trend" not in Reader(tmp_path / "runs").decided("/").text
 

@@ -49,7 +49,7 @@ def render_page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
 
 def render_table(label: str, columns: Iterable[Child], rows: Iterable[Html], **attributes: str) -> Html:
     """A table that scrolls on its own if it is wide, and can be focused by keyboard."""
-    heads = join_markup(element("th", column, scope="col") for column in columns)
+    heads = join_markup(element("th", column, scope="col") if column else element("td") for column in columns)
     return element(
         "div",
         element("table", element("thead", element("tr", heads)), element("tbody", *rows)),
