@@ -124,6 +124,19 @@ def test_an_empty_cell_is_unknown_and_not_zero(outweigh: Any, tmp_path: Path) ->
     assert next(gate for gate in answer["gates"] if gate["name"] == "cost")["state"] == "unknown"
 
 
+def test_what_the_table_does_not_have_is_left_out_by_the_next_command(
+    outweigh: Any, data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(data).parent)
+    answer = outweigh("verdict", "data.csv")
+    command = next(line.strip() for line in answer.out.splitlines() if line.strip().startswith("outweigh verdict"))
+
+    assert answer.out.startswith("INCONCLUSIVE")
+    assert "decide without non-cache tokens, which the records do not have" in " ".join(answer.out.split())
+    assert command == "outweigh verdict data.csv --gates pass_rate,duration,cost"
+    assert outweigh(*command.split()[1:]).out.startswith("IMPROVED")
+
+
 def test_arms_whose_names_say_nothing_get_both_commands(outweigh: Any, tmp_path: Path) -> None:
     file = write(tmp_path / "data.csv", HEADER, rows(baseline="plain"))
 

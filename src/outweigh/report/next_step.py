@@ -8,7 +8,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import TaskComparison
 from outweigh.report.formatting import format_dollars
 from outweigh.verdict.decision import Decision, GateState, RequiredSample, Verdict
-from outweigh.verdict.evidence_settings import JUDGE_SCORE
+from outweigh.verdict.evidence_settings import JUDGE_SCORE, PASS_RATE, gate_title
 from outweigh.verdict.promotion import may_promote
 
 EXAMPLE_VALUE_USD = "10"
@@ -65,10 +65,30 @@ def next_step(verdict: Verdict, comparison: Comparison, command: VerdictCommand)
             pair = (f"{lost.task_id}/{arm}/{_first_repeat(comparison, lost, arm)}" for arm in _names(comparison))
             words = f"compare a run of {lost.task_id}, where the candidate lost most, side by side"
             return NextStep(words=words, command=shlex.join(["outweigh", "diff", *command.runs, *pair]))
-        case Decision.INCONCLUSIVE if verdict.needs is not None and not _unusable(verdict):
-            words = describe_needs(verdict.needs, simulated=comparison.simulated)
-            return NextStep(words=words, command=command.about("plan", candidate))
+        case Decision.INCONCLUSIVE if (step := _step_to_decide(verdict, comparison, command)) is not None:
+            return step
     return NextStep(words="read the report", command=command.report())
+
+
+def _step_to_decide(verdict: Verdict, comparison: Comparison, command: VerdictCommand) -> NextStep | None:
+    """More tasks or repeats, or fewer gates where the records lack a resource; None where neither would help."""
+    if verdict.needs is not None and not _unusable(verdict):
+        words = describe_needs(verdict.needs, simulated=comparison.simulated)
+        return NextStep(words=words, command=command.about("plan", comparison.candidate.name))
+    if unrecorded := _unrecorded_resources(verdict):
+        known = [gate.name for gate in verdict.gates if gate.name not in unrecorded]
+        words = f"decide without {' and '.join(map(gate_title, unrecorded))}, which the records do not have"
+        return NextStep(words=words, command=command.again("--gates", ",".join(known)))
+    return None
+
+
+def _unrecorded_resources(verdict: Verdict) -> list[str]:
+    """Gates on resources that an arm has no figure of, where nothing else keeps the gates from deciding."""
+    unknown = [gate for gate in verdict.gates if gate.state is GateState.UNKNOWN]
+    if not any(gate.name == PASS_RATE and gate.state is not GateState.UNKNOWN for gate in verdict.gates):
+        return []
+    unrecorded = [gate.name for gate in unknown if gate.baseline is None or gate.candidate is None]
+    return unrecorded if len(unrecorded) == len(unknown) else []
 
 
 def unjudged_runs(verdict: Verdict, comparison: Comparison) -> int:
