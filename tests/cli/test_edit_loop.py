@@ -403,15 +403,22 @@ class TestReading:
         assert loop.verdict("--candidate", "skill@2")["decision"] == "inconclusive", "naming it alone changes nothing"
 
     def test_a_verdict_about_a_version_stays_when_others_are_tried(self, loop: Loop) -> None:
-        settings = {"tasks": 8, "policy": {"gates": ["pass_rate"]}}
+        settings: dict[str, Any] = {"tasks": 8, "policy": {"gates": ["pass_rate"]}}
         loop.edit_and_run(SOLVED, **settings)
         before = loop.verdict()
         loop.edit_and_run(edited(2), **settings)
-        loop.edit_and_run(edited(3), **settings)
+        loop.edit(edited(3), **settings)
+        assert loop.run("--fresh-baseline").code == 0
+        assert loop.runs()["none"] == 2 * loop.runs()["skill"]
 
-        after = loop.verdict("--candidate", "skill")
+        named = loop.verdict("--candidate", "skill")
+        loop.edit_and_run(SOLVED, **settings)
+        current = loop.verdict()
 
-        assert [after[part] for part in ("decision", "gates")] == [before[part] for part in ("decision", "gates")]
+        for after in (named, current):
+            assert after["candidate"] == "skill"
+            parts = ("decision", "gates", "sensitivity")
+            assert [after[part] for part in parts] == [before[part] for part in parts]
 
     def test_an_earlier_version_is_not_promoted(self, loop: Loop) -> None:
         loop.edit_and_run(edited(1))
@@ -495,6 +502,23 @@ class TestAge:
         assert "6 reused runs of none are older than 0 days and are left out" in warnings
         assert loop.run("--fresh-baseline").code == 0
         assert loop.runs()["none"] == 12
+
+    @pytest.mark.parametrize("how", ["old", "fresh"])
+    def test_a_gain_is_found_over_a_baseline_that_was_run_anew_and_no_run_counts_as_lost(
+        self, loop: Loop, how: str
+    ) -> None:
+        settings: dict[str, Any] = {"tasks": 14, "policy": {"gates": ["pass_rate"]}}
+        loop.edit_and_run(FAILED + " true", **settings)
+        if how == "old":
+            loop.age(30)
+        loop.edit(SOLVED, **settings)
+        loop.run(*(("--fresh-baseline",) if how == "fresh" else ()))
+
+        answer = loop.verdict()
+
+        assert answer["decision"] == "improved"
+        assert not any("lost" in each for each in answer["blockers"])
+        assert answer["sensitivity"]["missing_runs"] == 0
 
     def test_a_version_that_has_runs_cannot_get_a_fresh_baseline_afterwards(self, loop: Loop) -> None:
         loop.edit_and_run(edited(1))

@@ -5,6 +5,7 @@ counts as one more candidate that was tried (verdict/tried_versions.py).
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import PurePosixPath
 
 import msgspec
@@ -13,12 +14,12 @@ from msgspec.structs import replace
 from outweigh.app.choose_policy import ChosenPolicy
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
+from outweigh.compare.nearest_runs import keep_nearest_runs
 from outweigh.compare.stale_runs import ANEW_BY_OPTION, changed_agents, mark_earlier_runs, set_stale_aside
 from outweigh.errors import EvidenceError
 from outweigh.model.arm import ArmIdentity, ChangeKind
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.score.composite import Profile
-from outweigh.store.arm_versions import ArmVersion
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Verdict
@@ -28,22 +29,37 @@ from outweigh.verdict.tried_versions import candidates_to_count
 def prepare_evidence(evidence: Evidence, stores: StoreSet, baseline: str, candidate: str) -> Evidence:
     """The evidence as far as this candidate may be compared by it: runs of the baseline that are too old set aside."""
     experiment, max_age = stores.experiment, stores.reuse_max_age_days()
-    version = None if experiment is None else experiment.versions.get(candidate)
-    if version is None:
+    if experiment is None or not experiment.versions:
         return set_stale_aside(evidence, baseline, max_age)
-    return reuse_earlier_runs(evidence, baseline, version, max_age)
+    return prepare_version(evidence, experiment, baseline, candidate, max_age)
 
 
-def reuse_earlier_runs(evidence: Evidence, baseline: str, version: ArmVersion, max_age_days: float | None) -> Evidence:
-    """The evidence about a version: runs of the baseline from before it began count as reused ones."""
-    max_age = age_in_days(DEFAULT_REUSE_MAX_AGE) if max_age_days is None else max_age_days
-    return set_stale_aside(
-        mark_earlier_runs(evidence, baseline, version.begun_at),
-        baseline,
-        0.0 if version.fresh_baseline else max_age,
-        version.begun_at,
-        remedy=ANEW_BY_OPTION,
-    )
+def prepare_version(
+    evidence: Evidence,
+    experiment: ExperimentFile,
+    baseline: str,
+    candidate: str,
+    max_age_days: float | None,
+    first_start: datetime | None = None,
+) -> Evidence:
+    """The evidence about an arm of a store with versions.
+
+    Runs of the baseline from before a version began count as reused ones. Of those that were made for other versions
+    only as many are kept as the arm has itself.
+    """
+    version = experiment.versions.get(candidate)
+    if version is None:
+        aside = set_stale_aside(evidence, baseline, max_age_days, first_start)
+    else:
+        max_age = age_in_days(DEFAULT_REUSE_MAX_AGE) if max_age_days is None else max_age_days
+        aside = set_stale_aside(
+            mark_earlier_runs(evidence, baseline, version.begun_at),
+            baseline,
+            0.0 if version.fresh_baseline else max_age,
+            version.begun_at,
+            remedy=ANEW_BY_OPTION,
+        )
+    return keep_nearest_runs(aside, baseline, candidate)
 
 
 def compare_candidate(

@@ -3,13 +3,22 @@ be reused.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from outweigh.app.observer import Notify
 from outweigh.engine.experiment import experiment_progress
 from outweigh.engine.load_suite import LoadedSuite
-from outweigh.engine.reuse import ReusedRun, ReuseSource, age_note, find_reusable_runs, reuse_limits, version_drift
+from outweigh.engine.reuse import (
+    ReusedRun,
+    ReuseLimits,
+    ReuseSource,
+    age_note,
+    find_reusable_runs,
+    reuse_limits,
+    version_drift,
+)
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.interop.harbor.jobs import has_started_jobs
@@ -17,7 +26,13 @@ from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL
 from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
-from outweigh.store.experiment_file import EXPERIMENT_FILE, VersionNames, remove_experiment, write_experiment
+from outweigh.store.experiment_file import (
+    EXPERIMENT_FILE,
+    VersionNames,
+    read_experiment,
+    remove_experiment,
+    write_experiment,
+)
 from outweigh.store.pins import find_pins, read_check, read_settings_fingerprint
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store import Store
@@ -84,17 +99,24 @@ def _reuse_runs(
             for place in folders
         ],
         settings=settings_fingerprint(suite.spec),
-        limits=reuse_limits(
-            plan,
-            [record for attempts in store.finished().values() for record in attempts],
-            baseline=baseline,
-            not_before=now + FIRST_START - timedelta(days=age_in_days(max_age)),
-        ),
+        limits=_reuse_limits(store, plan, baseline, now + FIRST_START - timedelta(days=age_in_days(max_age))),
     )
     reused = [one for one in found if _copy_run(one, store, notify)]
     if reused:
         _add_notes(store, suite, versions, [age_note(baseline, reused, now, max_age)], notify)
     notify(f"{len(reused)} of {len(left)} runs of {baseline} are reused")
+
+
+def _reuse_limits(
+    store: FolderRunStore, plan: Sequence[PlannedRun], baseline: str, not_before: datetime
+) -> ReuseLimits:
+    """How many stale runs may be reused: none for a version of an arm, which misses only fresh runs of the baseline."""
+    records = [record for attempts in store.finished().values() for record in attempts]
+    limits = reuse_limits(plan, records, baseline=baseline, not_before=not_before)
+    experiment = read_experiment(store.folder)
+    if experiment is None or not experiment.versions:
+        return limits
+    return replace(limits, stale_runs=dict.fromkeys(limits.stale_runs, 0))
 
 
 def _reusable_folders(paths: Sequence[str], notify: Notify) -> Iterator[Path]:

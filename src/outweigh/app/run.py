@@ -125,6 +125,8 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     versions = find_versions(suite, folder, fresh_baseline=request.fresh_baseline)
     suite = versions.suite
     known = versions.experiment
+    if request.fresh_baseline and request.reuse:
+        raise UsageError("--fresh-baseline runs the baseline anew, and --reuse takes over its runs; use one of them.")
     if request.until_decided and known is not None and known.looked_at is None and (versions.new or known.versions):
         raise UsageError(
             f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 
 from msgspec.structs import replace
 
-from outweigh.app.candidate_family import place_tried, reuse_earlier_runs
+from outweigh.app.candidate_family import place_tried, prepare_version
 from outweigh.compare.arm_table import join_tables
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence, gather
@@ -161,10 +161,10 @@ class Looks:
 
     def _prepared(self, evidence: Evidence, name: str) -> Evidence:
         """The evidence as this candidate may be compared by it."""
-        version = None if self._experiment is None else self._experiment.versions.get(name)
-        if version is None:
-            return set_stale_aside(evidence, self._baseline, self._reuse_max_age_days, self._first_start)
-        return reuse_earlier_runs(evidence, self._baseline, version, self._reuse_max_age_days)
+        experiment, max_age = self._experiment, self._reuse_max_age_days
+        if experiment is None or not experiment.versions:
+            return set_stale_aside(evidence, self._baseline, max_age, self._first_start)
+        return prepare_version(evidence, experiment, self._baseline, name, max_age, self._first_start)
 
 
 def _joined(known: Comparison, new: Comparison) -> Comparison:
