@@ -9,6 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outweigh.cli.main import main
 
 HEADER = ("Case", "Variant", "Try", "Solved?", "latency (ms)", "Cost ($)", "remarks")
 
@@ -208,6 +212,29 @@ def test_a_name_in_a_table_cannot_move_the_terminal(outweigh: Any, tmp_path: Pat
     assert answer.code == 0
     assert "\x1b" not in answer.err
     assert "\noutweigh: forged" not in answer.err
+
+
+CELLS = st.sampled_from(
+    ["a", "b", "yes", "no", "1", "0", "0.5", "", "nan", "-1", "1e400", "1,234", "9,5", "2026-01-01", "é", "5%"]
+)
+COLUMNS = st.sampled_from(
+    ["task", "arm", "model", "passed", "score", "status", "cost", "latency", "run", "end", "id", "x", ""]
+)
+
+
+@settings(max_examples=60)
+@given(
+    names=st.lists(COLUMNS, min_size=1, max_size=6),
+    table=st.lists(st.lists(CELLS, min_size=6, max_size=6), max_size=8),
+    delimiter=st.sampled_from(",;\t|"),
+)
+def test_no_table_ends_in_a_bug(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str], table: list[list[str]], delimiter: str
+) -> None:
+    file = tmp_path_factory.mktemp("table") / "data.csv"
+    write(file, names, (tuple(row[: len(names)]) for row in table), delimiter)
+
+    assert main(["verdict", str(file)]) in (0, 1, 2, 3)
 
 
 def test_output_is_json_that_a_program_can_read(outweigh_process: Any, data: str) -> None:
