@@ -6,7 +6,7 @@ from itertools import islice
 
 
 class OutweighError(Exception):
-    """Says what is wrong, where, and the way out, in one paragraph."""
+    """Says what is wrong, where, and how to fix it, in one paragraph."""
 
     exit_code = 70
 

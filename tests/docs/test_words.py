@@ -18,7 +18,7 @@ UNSWEPT = Path(__file__).with_name("unswept_files.txt")
 LISTS_THE_BANNED_WORDS = ROOT / "docs" / "style.md"
 PROSE = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs/*.md", "action.yml", ".github/**/*.*"]
 PROSE += ["examples/**/*.md", "examples/**/*.yml", "src/outweigh/**/*.md", "src/outweigh/**/*.toml"]
-PROSE += ["src/outweigh/**/*.html", "src/outweigh/**/*.css", "src/outweigh/**/*.js"]
+PROSE += ["schemas/*.json", "src/outweigh/**/*.html", "src/outweigh/**/*.css", "src/outweigh/**/*.js"]
 
 
 class AllowedContext(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -239,8 +239,8 @@ def _refuse_faults(path: Path, counts: ImportCounts, notes: ImportNotes, *, skip
     if counts.clashes:
         twice = list(dict.fromkeys(counts.clashes))
         raise EvidenceError(
-            f"{path}: {_runs_stand(twice)} for two different results, in it or in what was imported before. Nothing "
-            "of it was imported: remove one, or import into another folder."
+            f"{path}: {_runs_stand(twice)} for two different results, in it or in what was imported before. "
+            "Nothing was imported: remove one, or import into another folder."
         )
     if counts.rivals:
         raise EvidenceError(

@@ -48,7 +48,7 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
 
 
 class ArmOrigin(Spec, frozen=True, kw_only=True):
-    """Where the files of an arm from git come from: the ref as somebody named it, its commit, the folder in it."""
+    """Where the files of an arm from git come from: the ref as it was named, its commit, the folder in it."""
 
     ref: str
     commit: str
@@ -56,7 +56,7 @@ class ArmOrigin(Spec, frozen=True, kw_only=True):
 
 
 class OverlayFile(Spec, frozen=True, kw_only=True):
-    """A file laid into the workspace: where, and the hash of what."""
+    """A file that an arm adds to the workspace: its path and the hash of its content."""
 
     path: WorkspacePath
     sha256: str

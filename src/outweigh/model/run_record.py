@@ -84,7 +84,7 @@ class ObservedServer(Stored, frozen=True):
 
 
 class ObservedSetup(Stored, frozen=True):
-    """What was seen to be loaded; None where nobody could see. `seen_by` names the sources, such as "init event"."""
+    """What was seen to be loaded; None if unknown. `seen_by` names the sources, such as "init event"."""
 
     skills: tuple[Name, ...] | None
     skills_used: tuple[Name, ...] | None
@@ -151,7 +151,7 @@ class AlignedAction(Stored, frozen=True):
 
 
 class AgentKind(StrEnum):
-    """What stood behind the run; only real agents can earn a promotion."""
+    """What kind of agent made the run; only runs of real agents can be promoted."""
 
     REAL = "real"
     SCRIPTED = "scripted"

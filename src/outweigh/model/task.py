@@ -145,7 +145,7 @@ Check = (
 class ExpectedStep(Spec, frozen=True, kw_only=True):
     """A step that a good trajectory takes, for the progress rate.
 
-    `reached_by` describes the actions that show it was taken, any of them; without it only an agent that speaks of
+    `reached_by` describes the actions that show it was taken, any of them; without it only an agent that reports
     steps itself can reach it.
     """
 
@@ -180,7 +180,7 @@ WorkspaceSource = FolderSource | GitSource | TarballSource
 class TaskSettings(Spec, frozen=True, kw_only=True):
     """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`.
 
-    `goal_actions` describes the actions that serve the goal, for strategic drift; all others lead astray.
+    `goal_actions` describes the actions that serve the goal, for strategic drift; all others are drift.
     `rubric`, or the file that `rubric_file` names, is what judges score by; with `reveal_solution` they are shown the
     task's own solution too.
     """

@@ -44,7 +44,7 @@ def sum_usage(parts: list[Usage]) -> Usage:
 
 
 class CostProvenance(StrEnum):
-    """Who says what a run cost, most trusted first."""
+    """Where the cost of a run comes from, most trusted first."""
 
     METERED = "metered"
     REPORTED = "reported"

@@ -35,9 +35,9 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """The identity of an experiment: same fingerprints, checksums and seed, and the same rules to decide by.
 
     `looked_at` is how many tasks were planned when a run was to end as soon as the evidence decides, `looks` when it
-    was to be looked at; from then on only a verdict that knows of the looks keeps its error rates. None where nobody
-    looked. Stores of earlier releases have no `looks`, and are decided by a confidence sequence.
-    `overlays` are the files that each arm lays, `origins` the revisions that they come from where they come from git,
+    was to be looked at; from then on only a verdict that knows of the looks keeps its error rates. None if there
+    were none. Stores of earlier releases have no `looks`, and are decided by a confidence sequence.
+    `overlays` are the files that each arm adds, `origins` the revisions that they come from where they come from git,
     `settings` is a hash of what else makes a run what it is, None where runs were made under several. `notes` is what a
     reader of results must know, `executor` who made the runs. `planned_runs` is how many trials are to have a result:
     it says how far an experiment is, and nothing about what it is. `reuse_max_age` is the age beyond which reused runs

@@ -10,7 +10,7 @@ from msgspec import Struct
 class Decision(StrEnum):
     """*neutral* is evidence of no meaningful change; *inconclusive* is lack of evidence.
 
-    *trade_off* is better beyond chance on quality and dearer beyond the margin, which only the reader can settle.
+    *trade_off* is better on quality by more than chance explains, and costs more beyond the margin; you decide.
     """
 
     IMPROVED = "improved"

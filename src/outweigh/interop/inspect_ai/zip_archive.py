@@ -137,8 +137,8 @@ def _check_members(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
         size, packed = each.file_size, each.compress_size
         if packed > MEMBER_LIMIT or (size > 1000 * RATIO_LIMIT and size > min(MEMBER_LIMIT, RATIO_LIMIT * packed)):
             raise EvidenceError(
-                f"{path}: {each.filename!r} would unpack to {max(size, packed):,} bytes; that looks like a trap and is "
-                "not read."
+                f"{path}: {each.filename!r} would unpack to {max(size, packed):,} bytes; it looks like an attack and "
+                "is not read."
             )
     if sum(each.file_size for each in members) > ARCHIVE_LIMIT:
         raise EvidenceError(f"{path} would unpack to more than {ARCHIVE_LIMIT // 2**30} GiB; it is not read.")
