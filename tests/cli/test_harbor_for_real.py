@@ -43,7 +43,8 @@ def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborExpe
 
     first = desk.run(TOKEN=SECRET, UNNAMED="not to be handed on")
 
-    assert (first.code, first.out) == (0, ""), first.err
+    assert first.code == 0, first.err
+    assert first.out.startswith("INCONCLUSIVE: telling passes ")
     assert "done: 4 of 4 trials have a result" in first.err
     made = desk.records()
     assert sorted((run.trial.task_id, run.trial.arm, run.trial.repeat) for run in made) == [

@@ -92,7 +92,9 @@ class TestRunning:
 
         verdicts = outweigh("verdict", str(desk.store), "--format", "json").json()["verdicts"]
         decisions = {verdict["candidate"]: verdict["decision"] for verdict in verdicts}
-        assert (ended.code, ended.out) == (0, "")
+        assert ended.code == 0
+        shown = [line.partition(" passes ")[0] for line in ended.out.splitlines()]
+        assert shown == [f"{decision.upper()}: {candidate}" for candidate, decision in decisions.items()]
         assert "done: 240 of 240 trials have a result" in ended.err
         assert (decisions["better"], decisions["trap"]) == ("improved", "regressed")
         assert decisions["same"] in ("neutral", "inconclusive")

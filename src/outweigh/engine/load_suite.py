@@ -15,7 +15,8 @@ from outweigh.engine.load_task import load_task, task_folders
 from outweigh.engine.tree_digest import paths_below
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
-from outweigh.model.parse import inherit, parse_suite
+from outweigh.model.parse import inherit, parse_suite_document
+from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, SUITE_FILE, PolicySpec, SuiteSpec
 from outweigh.model.task import Task
 from outweigh.ports.workspaces import Revisions
@@ -86,9 +87,11 @@ def load_suite(path: Path, revisions: Revisions | None = None, *, check_policy: 
     The engine decides nothing, so whoever calls it brings the check of the suite's policy.
     """
     file = suite_path(path)
-    spec = parse_suite(_read(file), str(file))
-    suite = _load(spec, file, revisions, check_policy)
-    refuse_duplicate_arms(suite.arms, spec.arms, str(file))
+    document = SourceDocument(_read(file), str(file))
+    spec = parse_suite_document(document)
+    with document.locating_errors():
+        suite = _load(spec, file, revisions, check_policy)
+        refuse_duplicate_arms(suite.arms, spec.arms, str(file))
     return suite
 
 
@@ -100,10 +103,12 @@ def load_baseline_at_refs(
     The resulting arms may be identical; the caller checks whether there is anything to compare.
     """
     file = suite_path(path)
-    spec = parse_suite(_read(file), str(file), fewest_arms=1)
+    document = SourceDocument(_read(file), str(file))
+    spec = parse_suite_document(document, fewest_arms=1)
     model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
     arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
-    return _load(msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs))), file, revisions, check_policy)
+    with document.locating_errors():
+        return _load(msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs))), file, revisions, check_policy)
 
 
 def suite_path(path: Path) -> Path:

@@ -101,6 +101,11 @@ def load_task(folder: Path) -> Task:
     """Read a task. Unknown keys of `task.toml` are Harbor's and ignored; `[metadata.outweigh]` is ours and strict."""
     source = folder / TASK_FILE
     file = SourceDocument(_read(source), str(source))
+    with file.locating_errors():
+        return _load_task(folder, source, file)
+
+
+def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
     document = file.value
     settings = file.convert(TaskSettings, at=("metadata", "outweigh"))
     instruction = _instruction(folder)

@@ -63,7 +63,11 @@ _CATEGORY_STYLE = ("requirements", "categories")
 
 def parse_suite(content: bytes, source: str, *, fewest_arms: int = 2) -> SuiteSpec:
     """Read a `suite.toml` and check its arms against each other; files are not read yet."""
-    document = SourceDocument(content, source)
+    return parse_suite_document(SourceDocument(content, source), fewest_arms=fewest_arms)
+
+
+def parse_suite_document(document: SourceDocument, *, fewest_arms: int = 2) -> SuiteSpec:
+    """The same for a document that is needed later on, to locate errors in it."""
     suite = document.convert(SuiteSpec)
     if suite.baseline not in suite.arms:
         raise document.error(("baseline",), f"baseline is {_not_an_arm(suite.baseline, suite)}")

@@ -1,7 +1,8 @@
 """A file that a person wrote, from bytes to values: every error names the file, the line, the column and the key."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -53,6 +54,16 @@ class SourceDocument:
     def error(self, path: "KeyPath", message: str, *, at_key: bool = False) -> UsageError:
         """An error about one key or value of the document."""
         return UsageError(f"{self._place(path, at_key)}: {message}")
+
+    @contextmanager
+    def locating_errors(self) -> Iterator[None]:
+        """Around checks of what the document means: their errors get the line and column of the key that they name."""
+        try:
+            yield
+        except UsageError as error:
+            from outweigh.model.locate_fault import locate_error  # noqa: PLC0415 - only needed for a mistake
+
+            raise locate_error(error, self._text, self.source) from None
 
     def _refuse(self, faults: "Sequence[Fault]") -> UsageError:
         ordered = sorted(faults, key=lambda fault: self._position(fault.path, fault.at_key))
