@@ -1,13 +1,17 @@
 """`outweigh plan` over a pilot, over stated variances and over a suite that has not run."""
 
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.engine.engine_fixtures import write_suite
 
+from outweigh.app.plan_prices import TYPICAL_USAGE
 from outweigh.model.run_record import POLICY_VERSION_LABEL
+from outweigh.report.formatting import format_dollars
 from outweigh.testing.builders import a_run
 
 Rows = list[dict[str, Any]]
@@ -141,8 +145,8 @@ def test_a_size_costs_what_the_runs_of_the_pilot_do(outweigh: Any) -> None:
 def test_the_page_answers_how_often_for_how_much_and_what_is_in_the_way(outweigh: Any) -> None:
     page = outweigh("plan", RECORDED, *ARMS, *SMALL, "--effect", "pass_rate=0.2,cost=-0.1").out
 
-    assert page.startswith("plan for pass_rate +20.0 points, cost -10.0 %, T1-skill against T0-plain: ")
-    assert "How often the rule would decide, if the effects are pass_rate +20.0 points, cost -10.0 %\n" in page
+    assert page.startswith("plan for pass rate +20 points, cost -10 %, T1-skill against T0-plain: ")
+    assert "How often the rule would decide, if the effects are pass rate +20 points, cost -10 %\n" in page
     for column in ("improved", "decided", "as in the pilot", "same if alike", "false if alike", "obstacle"):
         assert column in page
     assert "Buy tasks, not repeats: from 6 tasks × 5 repeats, twice the tasks take the chance" in page
@@ -181,13 +185,13 @@ def test_dear_tasks_are_repeated(outweigh: Any) -> None:
 def test_a_gain_of_a_resource_is_a_fall(outweigh: Any) -> None:
     page = outweigh("plan", RECORDED, *ARMS, *SMALL, "--metric", "non_cache_tokens", "--effect", "0.25").out
 
-    assert page.startswith("plan for non_cache_tokens -25.0 %, T1-skill against T0-plain: ")
+    assert page.startswith("plan for non-cache tokens -25 %, T1-skill against T0-plain: ")
 
 
 def test_what_judges_say_is_planned_in_points(outweigh: Any) -> None:
     page = outweigh("plan", RECORDED, *ARMS, *SMALL, "--metric", "judge_score").out
 
-    assert page.startswith("plan for judge_score +5.0 points, T1-skill against T0-plain: ")
+    assert page.startswith("plan for judge score +5 points, T1-skill against T0-plain: ")
 
 
 def test_a_pass_rate_that_cannot_rise_so_far_is_remarked_on(outweigh: Any) -> None:
@@ -354,7 +358,7 @@ def test_a_suite_that_goes_by_its_judges_is_planned_by_what_they_say(outweigh: A
 
 def test_a_pilot_of_such_a_suite_is_planned_by_what_they_say(outweigh: Any, tmp_path: Path) -> None:
     store = str(tmp_path / "store")
-    assert outweigh("run", "-c", a_judged_suite(tmp_path), "-o", store).code == 0
+    assert outweigh("run", "-c", a_judged_suite(tmp_path), "-o", store).code == 3
 
     answer = outweigh("plan", store, *SMALL)
 
@@ -380,3 +384,49 @@ def a_judged_suite(folder: Path) -> str:
 
 def test_a_suite_and_a_pilot_at_once_are_refused(outweigh: Any) -> None:
     assert "leave out RUNS" in outweigh("plan", "-c", SUITE, "runs.jsonl").err
+
+
+def small_suite(folder: Path, tasks: int = 7, **arm: Any) -> str:
+    arms = {"plain": {"agent": "claude-code", **arm}, "new": {"agent": "claude-code", "extra_prompt": "x", **arm}}
+    return str(write_suite(folder, arms, tasks=tasks, repeats=5))
+
+
+def test_a_small_suite_begins_with_what_it_can_see(outweigh: Any, tmp_path: Path) -> None:
+    suite = small_suite(tmp_path / "suite", model="claude-sonnet-4-5")
+
+    page = outweigh("plan", "-c", suite, *SMALL)
+    seen = outweigh("plan", "-c", suite, *SMALL, "--format", "json").json()["visible"]
+
+    assert page.code == 0, page.err
+    first, _, lead, *_ = page.out.splitlines()
+    points = ceil(100 * seen["loss"])
+    assert first == f"7 tasks × 5 repeats: a difference of {points} points or more, if it is a loss"
+    assert lead.startswith("No gain of the pass rate is called improved in 80 % of experiments")
+    assert "What more would buy: to call pass rate +5 points improved in 80 %, take " in " ".join(page.out.split())
+    assert (seen["tasks"], seen["repeats"], seen["gain"]) == (7, 5, None)
+
+
+def test_a_suite_that_has_not_run_costs_what_typical_runs_do_at_the_price_list(outweigh: Any, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'name = "mine"\n[models."some-model"]\ninput_usd_per_million = 1.0\noutput_usd_per_million = 10.0\n'
+        "cache_read_usd_per_million = 0.1\ncache_write_usd_per_million = 2.0\n"
+    )
+    suite = small_suite(tmp_path / "suite", model="some-model")
+    usage = TYPICAL_USAGE
+    run = (usage.input_tokens or 0) * 1e-6 + (usage.output_tokens or 0) * 1e-5
+    run += (usage.cache_read_tokens or 0) * 1e-7 + (usage.cache_write_tokens or 0) * 2e-6
+
+    plan = outweigh("plan", "-c", suite, "--prices", str(prices), *SMALL, "--format", "json").json()
+    page = outweigh("plan", "-c", suite, "--prices", str(prices), *SMALL).out
+
+    (size,) = [each for each in plan["sizes"] if (each["tasks"], each["repeats"]) == (7, 5)]
+    assert size["cost_usd"] == pytest.approx(2 * 7 * 5 * run)
+    assert f"Running it costs about {format_dollars(size['cost_usd'])}" in " ".join(page.split())
+    assert any("costs are an estimate" in warning for warning in plan["warnings"])
+
+
+def test_a_suite_that_is_too_small_for_any_verdict_is_told_so(outweigh: Any, tmp_path: Path) -> None:
+    page = outweigh("plan", "-c", small_suite(tmp_path / "suite", tasks=2), *SMALL).out
+
+    assert page.startswith("2 tasks: no difference, however large; a verdict needs at least 6 tasks\n")

@@ -12,12 +12,14 @@ import numpy as np
 from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.evidence import EvidenceRequest, compare_candidates
 from outweigh.app.plan_options import parse_components, parse_effects, state_components
+from outweigh.app.plan_prices import Priced, stated_prices, suite_prices
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.pilot import Pilot, price_pilot, read_pilot
 from outweigh.engine.load_suite import effective_repeats
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.suite import PolicySpec
+from outweigh.prices import price_tables
 from outweigh.score.composite import OBJECTIVE_FIRST
 from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import VarianceComponents
@@ -41,6 +43,7 @@ from outweigh.verdict.rule_on_arrays import rule_of_version
 from outweigh.verdict.task_population import TaskPopulation
 
 MOST_SIMULATED_RUNS = 50_000
+
 
 PUBLIC_CAVEAT = (
     "the variation is that of public records of agents, not of these tasks, and a range goes from the little that a "
@@ -108,7 +111,7 @@ def _from_pilot(request: PlanRequest) -> ExperimentPlan:
     gates = gates_of_pilot(comparison, settings, metric)
     prices, doubts = price_pilot(comparison, request.task_cost)
     if request.run_cost is not None:
-        prices, doubts = _stated_prices(request)
+        prices, doubts = stated_prices(request.run_cost, request.task_cost)
     populations = _populations_of(comparison, gates, request.seed)
     if not populations.estimate.separated and 1 not in request.repeats:
         raise EvidenceError(
@@ -157,12 +160,13 @@ def _from_components(request: PlanRequest, components: str) -> ExperimentPlan:
     if given := _pilot_options(request):
         raise UsageError(f"--components replaces a pilot; leave out {', '.join(given)}, or --components.")
     metric = request.metric or PASS_RATE
-    return _without_pilot(request, metric, None, parse_components(components, metric), request, ())
+    stated = parse_components(components, metric)
+    return _without_pilot(request, metric, None, stated, request, stated_prices(request.run_cost, request.task_cost))
 
 
 def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
     """Before the first run: the suite's own size, gates and caps, and variation as in public records of agents."""
-    if given := _pilot_options(request):
+    if given := [option for option in _pilot_options(request) if option != "--prices"]:
         raise UsageError(f"-c plans a suite that has not run; leave out {', '.join(given)}.")
     suite = read_suite(path)
     policy = suite.spec.policy
@@ -172,13 +176,10 @@ def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
         tasks=tuple(sorted({max(MINIMUM_TASKS, len(suite.tasks)), *request.tasks})),
         repeats=tuple(sorted({effective_repeats(suite), *request.repeats})),
     )
-    cap = suite.spec.limits.budget_usd
-    doubts: tuple[str, ...] = ()
-    if request.run_cost is None and cap is not None:
-        sized = replace(sized, run_cost=cap)
-        doubts = (f"dollars are the most it could cost: every run at its cap of ${cap:g}.",)
+    priced = suite_prices(suite, request.run_cost, request.task_cost, price_tables(request.pilot.prices))
     stated = None if request.components is None else parse_components(request.components, metric)
-    return _without_pilot(sized, metric, policy, stated, request, doubts)
+    size = len(suite.tasks), effective_repeats(suite)
+    return _without_pilot(sized, metric, policy, stated, request, priced, size)
 
 
 def _without_pilot(
@@ -187,7 +188,8 @@ def _without_pilot(
     policy: PolicySpec | None,
     stated: VarianceComponents | None,
     asked: PlanRequest,
-    doubts: tuple[str, ...],
+    priced: Priced,
+    suite_size: tuple[int, int] | None = None,
 ) -> ExperimentPlan:
     settings = _settings(asked, policy, asked.version if policy is None else asked.version or policy.version)
     names = settings.gates or tuple(name for name, gated in GATED_METRICS.items() if not gated.only_when_named)
@@ -195,7 +197,7 @@ def _without_pilot(
     if metric == JUDGE_SCORE and settings.gates is None:
         names = tuple(name for name in names if name != PASS_RATE)
     gates = gates_without_pilot(names, settings)
-    prices, unpriced = _stated_prices(request)
+    prices, doubts = priced
     if stated is None:
         caveat = JUDGED_CAVEAT if metric == JUDGE_SCORE else PUBLIC_CAVEAT
     else:
@@ -205,9 +207,10 @@ def _without_pilot(
         populations=public_populations(names, {} if stated is None else {metric: stated}),
         version=settings.version,
         prices=prices,
-        notes=(*doubts, *unpriced, *([caveat] if stated is None or len(names) > 1 else [])),
+        notes=(*doubts, *([caveat] if stated is None or len(names) > 1 else [])),
         pilot=None,
         components=stated or _public_components(metric),
+        suite_size=suite_size,
     )
     return _plan(request, metric, source)
 
@@ -223,6 +226,7 @@ class _Source:
     notes: tuple[str, ...]
     pilot: Pilot | None
     components: VarianceComponents
+    suite_size: tuple[int, int] | None = None
 
 
 def _plan(request: PlanRequest, metric: str, source: _Source) -> ExperimentPlan:
@@ -249,6 +253,10 @@ def _plan(request: PlanRequest, metric: str, source: _Source) -> ExperimentPlan:
         looks=None if target is None else planner.looks(target),
         doubling=planner.doubling(max(MINIMUM_TASKS, start[0]), start[1]),
         warnings=(*source.notes, *cut, *hidden, *missing),
+        suite_tasks=None if source.suite_size is None else source.suite_size[0],
+        visible=None
+        if source.suite_size is None or source.suite_size[0] < MINIMUM_TASKS
+        else planner.visible(metric, *source.suite_size, goal.power),
     )
 
 
@@ -317,13 +325,6 @@ def _pilot_options(request: PlanRequest) -> list[str]:
         "--skip-invalid": request.pilot.skip_invalid,
     }
     return [option for option, value in given.items() if value]
-
-
-def _stated_prices(request: PlanRequest) -> tuple[DesignPrices | None, tuple[str, ...]]:
-    if request.run_cost is None:
-        return None, ("costs are unknown: set the cost of a run with --run-cost USD.",)
-    run_usd = request.run_cost
-    return DesignPrices(task_usd=request.task_cost, candidate_run_usd=run_usd, baseline_run_usd=run_usd), ()
 
 
 def _public_components(metric: str) -> VarianceComponents:

@@ -3,12 +3,15 @@ whether to buy tasks or repeats.
 """
 
 from collections.abc import Iterator
+from math import ceil
+
+from msgspec.structs import asdict
 
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent
+from outweigh.report.formatting import UNKNOWN, format_change, format_dollars, format_percent
 from outweigh.report.json_output import Payload
 from outweigh.verdict.blockers import PromotionMinimum
-from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
+from outweigh.verdict.evidence_settings import GATED_METRICS, MINIMUM_TASKS, EffectScale, gate_title
 from outweigh.verdict.planned_experiment import (
     Chance,
     ExperimentPlan,
@@ -44,7 +47,7 @@ def plan_report(plan: ExperimentPlan) -> Report:
     notes = (*NOTES, PILOT_NOTE) if plan.pilot is not None else NOTES
     blocks.extend(optional_bullets("Notes", notes))
     blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
-    return Report(headline=_headline(plan), tone=Tone.PLAIN, blocks=tuple(blocks), payload=payload)
+    return Report(headline=_headline(plan), tone=Tone.PLAIN, lead=_lead(plan), blocks=tuple(blocks), payload=payload)
 
 
 def plan_payload(plan: ExperimentPlan) -> Payload:
@@ -72,6 +75,7 @@ def plan_payload(plan: ExperimentPlan) -> Payload:
         "sizes": [_size_payload(size) for size in plan.sizes],
         "designs": [_design_payload(design) for design in plan.designs],
         "target": None if target is None else _design_payload(target),
+        "visible": None if plan.visible is None else asdict(plan.visible),
         "planned_looks": None if plan.looks is None else _looks_payload(plan.looks),
         "advice": advise(plan),
         "evidence_sha256": None if pilot is None else pilot.evidence_sha256,
@@ -126,6 +130,58 @@ def _endings_payload(endings: LookEndings) -> Payload:
 
 
 def _headline(plan: ExperimentPlan) -> str:
+    return _describe_target(plan) if plan.suite_tasks is None else describe_visible(plan)
+
+
+def describe_visible(plan: ExperimentPlan) -> str:
+    """What the suite can show as it is: `7 tasks × 5 repeats: a difference of 48 points or more`."""
+    seen = plan.visible
+    if seen is None:
+        tasks = pluralize(plan.suite_tasks or 0, "task")
+        return f"{tasks}: no difference, however large; a verdict needs at least {MINIMUM_TASKS} tasks"
+    size = f"{pluralize(seen.tasks, 'task')} × {pluralize(seen.repeats, 'repeat')}"
+    if seen.gain is not None:
+        return f"{size}: a difference of {_amount(seen.gain, plan.goal)} or more"
+    if seen.loss is not None:
+        return f"{size}: a difference of {_amount(seen.loss, plan.goal)} or more, if it is a loss"
+    return f"{size}: no difference is shown reliably"
+
+
+def _lead(plan: ExperimentPlan) -> str:
+    """How the visible difference is meant, what the suite costs, and what more would buy."""
+    if plan.suite_tasks is None:
+        return ""
+    target, wanted = plan.target, describe_effects(plan.goal)
+    chance = f"{100 * plan.goal.power:g} %"
+    more = f"no offered size is enough to call {wanted} improved in {chance}"
+    if target is not None:
+        more = f"to call {wanted} improved in {chance}, take {describe_design(target)}"
+    return " ".join((*_explain_visible(plan), f"What more would buy: {more}."))
+
+
+def _explain_visible(plan: ExperimentPlan) -> Iterator[str]:
+    seen, goal = plan.visible, plan.goal
+    if seen is None:
+        return
+    often, title = f"{100 * goal.power:g} % of experiments", gate_title(goal.metric)
+    if seen.gain is None:
+        largest, chance = _amount(seen.largest_gain, goal), _whole_percent(seen.largest_chance)
+        yield f"No gain of the {title} is called improved in {often}; the largest possible, {largest}, is in {chance}."
+    else:
+        yield f"A gain of the {title} of {_amount(seen.gain, goal)} is called improved in {often}."
+    if seen.loss is not None:
+        yield f"A loss of {_amount(seen.loss, goal)} is called regressed in {often}."
+    if plan.prices is not None:
+        cost = format_dollars(plan.prices.cost_usd(seen.tasks, seen.repeats))
+        yield f"Running it costs about {cost} with one candidate."
+
+
+def _amount(change: float, goal: PlanGoal) -> str:
+    """Rounded up to whole points or percent, so that what is said can be shown."""
+    return f"{ceil(100 * change - 1e-9)} {'%' if goal.relative else 'points'}"
+
+
+def _describe_target(plan: ExperimentPlan) -> str:
     about = "" if plan.pilot is None else f", {plan.pilot.candidate} against {plan.pilot.baseline}"
     wanted, target = describe_effects(plan.goal), plan.target
     chance = f"{100 * plan.goal.power:g} %"
@@ -138,10 +194,10 @@ def _headline(plan: ExperimentPlan) -> str:
 
 
 def describe_effects(goal: PlanGoal) -> str:
-    """The stated effects, such as `pass_rate +5.0 points, cost -10.0 %`."""
+    """The stated effects, such as `pass rate +5 points, cost -10 %`."""
+    units = {name: "%" if GATED_METRICS[name].scale is EffectScale.RATIO else "points" for name in goal.effects}
     return ", ".join(
-        f"{name} {100 * change:+.1f} {'%' if GATED_METRICS[name].scale is EffectScale.RATIO else 'points'}"
-        for name, change in goal.effects.items()
+        f"{gate_title(name)} {format_change(change)} {units[name]}" for name, change in goal.effects.items()
     )
 
 
@@ -202,7 +258,7 @@ def _in_the_way(size: PlannedSize) -> str:
     if not size.in_the_way:
         return "nothing"
     name = max(size.in_the_way, key=lambda gate: size.in_the_way[gate])
-    return f"{'no gain shown' if name == GAIN else name} ({_whole_percent(size.in_the_way[name])})"
+    return f"{'no gain shown' if name == GAIN else gate_title(name)} ({_whole_percent(size.in_the_way[name])})"
 
 
 def _design_table(plan: ExperimentPlan) -> Table:
@@ -248,7 +304,7 @@ def _variance_table(plan: ExperimentPlan) -> Table:
         return (name, UNKNOWN if variance is None else f"{variance:.4g}", format_percent(share))
 
     return Table(
-        title=f"Where the variance of a task's {plan.goal.metric} delta comes from",
+        title=f"Where the variance of a task's {gate_title(plan.goal.metric)} delta comes from",
         columns=("", "variance", f"share at {pluralize(repeats, 'repeat')}"),
         rows=(
             row("true deltas between tasks", parts.true_deltas, 1),

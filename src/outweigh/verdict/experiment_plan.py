@@ -8,7 +8,7 @@ shows, each of these pilots has its own, because a pilot does not know them eith
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, sqrt
+from math import ceil, log1p, sqrt
 from statistics import fmean
 
 import numpy as np
@@ -17,6 +17,7 @@ from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.stats.distributions import normal_quantile
 from outweigh.stats.power import DesignPrices
 from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_settings import GATED_METRICS, PASS_RATE, EffectScale
 from outweigh.verdict.gate_tests_on_arrays import GateLimits
 from outweigh.verdict.looks_on_arrays import decide_at_looks
 from outweigh.verdict.planned_experiment import (
@@ -27,6 +28,7 @@ from outweigh.verdict.planned_experiment import (
     OfferedSizes,
     PlannedDesign,
     PlannedSize,
+    VisibleChange,
 )
 from outweigh.verdict.possible_populations import PossiblePopulations
 from outweigh.verdict.rule_on_arrays import SimulatedRule, decide_many
@@ -47,6 +49,9 @@ MOST_RUNS = 800_000
 """Runs per arm that are simulated for one question; larger sizes get fewer experiments."""
 FEWEST_EXPERIMENTS = 40
 MOST_TASKS = 3_200
+VISIBLE_STEP = 0.005
+LARGEST_SAVING, LARGEST_RISE = 0.9, 4.0
+"""What is looked for of a resource: up to a tenth of it, or five times as much."""
 SizeGrid = tuple[Sequence[int], Sequence[int]]
 Tallies = Mapping[tuple[int, int], Tally]
 
@@ -105,6 +110,49 @@ class ExperimentPlanner:
             twice_the_tasks=shares[2 * tasks, repeats],
             twice_the_repeats=shares[tasks, 2 * repeats] if foresees else None,
         )
+
+    def visible(self, metric: str, tasks: int, repeats: int, power: float) -> VisibleChange:
+        """The smallest gain and the smallest loss that an experiment of this size shows often enough."""
+        size = (tasks, repeats)
+        most = self._largest_changes(metric)
+        gain = self._smallest(metric, size, most[0], Decision.IMPROVED, power)
+        loss = self._smallest(metric, size, most[1], Decision.REGRESSED, power)
+        return VisibleChange(
+            tasks=tasks,
+            repeats=repeats,
+            gain=gain,
+            loss=loss,
+            largest_gain=abs(most[0]),
+            largest_chance=self._share(metric, size, most[0], Decision.IMPROVED),
+        )
+
+    def _largest_changes(self, metric: str) -> tuple[float, float]:
+        """The largest gain and loss that are looked for: all that a rate leaves room for, half or twice a resource."""
+        if GATED_METRICS[metric].scale is EffectScale.RATIO:
+            return -LARGEST_SAVING, LARGEST_RISE
+        population = self._populations.estimate
+        baseline = population.variations[population.gates.index(metric)].baseline if metric == PASS_RATE else 0.5
+        return 1 - baseline, -baseline
+
+    def _smallest(
+        self, metric: str, size: tuple[int, int], largest: float, decision: Decision, power: float
+    ) -> float | None:
+        """By halving, to half a point: the chance grows with the change."""
+        if self._share(metric, size, largest, decision) < power:
+            return None
+        low, high = 0.0, abs(largest)
+        while high - low > VISIBLE_STEP:
+            middle = (low + high) / 2
+            enough = self._share(metric, size, middle if largest > 0 else -middle, decision) >= power
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def _share(self, metric: str, size: tuple[int, int], change: float, decision: Decision) -> float:
+        """How often a change, as people write it, leads to this decision."""
+        effect = log1p(change) if GATED_METRICS[metric].scale is EffectScale.RATIO else change
+        grid = (size[0],), (size[1],)
+        effects = Effects(stated={metric: effect})
+        return self._run(self._populations.estimate, effects, grid, range(self._blocks))[size].share(decision)
 
     def looks(self, design: PlannedDesign) -> LookForecast:
         """What becomes of a design that is run with planned looks."""

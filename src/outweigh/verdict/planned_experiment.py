@@ -97,6 +97,22 @@ class Doubling(Struct, frozen=True, kw_only=True):
     twice_the_repeats: float | None
 
 
+class VisibleChange(Struct, frozen=True, kw_only=True):
+    """What one size of experiment can show of a metric, in at least the wanted share of experiments.
+
+    `gain` is the smallest that is called improved, `loss` the smallest that is called regressed, as people write them
+    and without a sign; None where none is. `largest_gain` is the largest that is possible, and `largest_chance` how
+    often it is called improved.
+    """
+
+    tasks: int
+    repeats: int
+    gain: float | None
+    loss: float | None
+    largest_gain: float
+    largest_chance: float
+
+
 class PlanGoal(Struct, frozen=True, kw_only=True):
     """What to see: an improvement, if the candidate in truth has these effects, with at least this chance.
 
@@ -112,7 +128,8 @@ class PlanGoal(Struct, frozen=True, kw_only=True):
 
 class ExperimentPlan(Struct, frozen=True, kw_only=True):
     """`pilot` is None where there was none, `prices` where they are unknown; `gates` are those that were simulated, by
-    this `version` of the rule. `looks` is for the cheapest design, where one is enough.
+    this `version` of the rule. `looks` is for the cheapest design, where one is enough. `suite_tasks` is how many tasks
+    the suite has, and `visible` what they can show; None without a suite, and where they are too few for any verdict.
     """
 
     goal: PlanGoal
@@ -126,6 +143,8 @@ class ExperimentPlan(Struct, frozen=True, kw_only=True):
     looks: LookForecast | None
     doubling: Doubling
     warnings: tuple[str, ...]
+    suite_tasks: int | None = None
+    visible: VisibleChange | None = None
 
     @property
     def target(self) -> PlannedDesign | None:
