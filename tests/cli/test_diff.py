@@ -104,5 +104,5 @@ def test_runs_without_steps_are_compared_by_their_numbers(outweigh: Outweigh, tm
     answer = outweigh("diff", store, "fix/plain/1", "fix/better/1")
 
     assert "no step of A was kept." in answer.out
-    assert ["duration", "60.0", "s", "unknown", "unknown"] in [line.split() for line in answer.out.splitlines()]
+    assert ["duration", "60", "s", "unknown", "unknown"] in [line.split() for line in answer.out.splitlines()]
     assert "style" in answer.out

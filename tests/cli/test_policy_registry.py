@@ -88,7 +88,7 @@ def test_the_self_check_asks_every_policy_and_shows_its_row_and_its_conclusion()
 
     assert list(check.tallies) == [*POLICIES, "cautious"]
     assert check.tallies["cautious"].share(Decision.NEUTRAL) == 1.0
-    assert "cautious cries wolf in 0 % of the splits" in page
+    assert "cautious raises a false alarm in 0 % of the splits" in page
 
 
 @pytest.mark.parametrize("name", ["suite", "experiment"])

@@ -47,7 +47,7 @@ class TestThePolicy:
     def test_may_be_a_literal_one(self, outweigh: Any, tmp_path: Path, name: str) -> None:
         store = a_store(tmp_path / "store", policy=PolicySpec(name=name))
 
-        answer = outweigh("verdict", store)
+        answer = outweigh("verdict", store, "--verbose")
 
         assert f"policy {name} (suite)" in answer.out.splitlines()[0]
 
@@ -56,7 +56,7 @@ class TestThePolicy:
         page = (tmp_path / "report.md").read_text()
 
         assert "policy evidence (suite)" in page.splitlines()[0]
-        assert "who chose the policy, its gates and margins: suite" in page
+        assert "policy, gates and margins chosen by: suite" in page
         assert "pass_rate 0.1" in page.replace("\\", "")
 
     def test_gives_way_to_margins_of_the_command_line_one_by_one(self, outweigh: Any, gated: str) -> None:
@@ -78,7 +78,7 @@ class TestThePolicy:
 
     def test_is_the_default_where_no_store_says_anything(self, outweigh: Any, gated: str) -> None:
         arms = ("--baseline", "plain", "--candidate", "new")
-        answer = outweigh("verdict", f"{gated}/runs-engine.jsonl", *arms)
+        answer = outweigh("verdict", f"{gated}/runs-engine.jsonl", *arms, "--verbose")
 
         assert "policy evidence (default)" in answer.out
 
@@ -95,7 +95,7 @@ class TestThePolicy:
         arms = ("--baseline", "plain", "--candidate", "third")
 
         answer = outweigh("verdict", gated, other, *arms)
-        chosen = outweigh("verdict", gated, other, *arms, "--policy", "gates")
+        chosen = outweigh("verdict", gated, other, *arms, "--policy", "gates", "--verbose")
 
         assert answer.code == 2
         assert "different policies; choose one with --policy" in answer.err
@@ -149,7 +149,7 @@ class TestLooking:
         assert "--until-decided" in answer.err
 
     def test_a_literal_policy_does_not_count_looks(self, outweigh: Any, tmp_path: Path) -> None:
-        answer = outweigh("verdict", a_store(tmp_path / "store", looked_at=40), "--policy", "gates")
+        answer = outweigh("verdict", a_store(tmp_path / "store", looked_at=40), "--policy", "gates", "--verbose")
 
         assert "policy gates (command line)" in answer.out
 
@@ -256,7 +256,8 @@ class TestAnEdit:
         file.write_text(file.read_text().replace('"name": "evidence"', '"name": "gates"'))
 
         edited = outweigh("verdict", str(made))
-        alone = outweigh("verdict", str(made / "runs-engine.jsonl"), "--baseline", "plain", "--candidate", "new")
+        arms = ("--baseline", "plain", "--candidate", "new")
+        alone = outweigh("verdict", str(made / "runs-engine.jsonl"), *arms, "--verbose")
 
         assert "experiment.json was edited" not in untouched.err
         assert (edited.code, edited.out) == (3, "")
