@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from tests.web.median_store import FIRST, HOSTILE, SECOND, median_store
 from tests.web.viewer_process import viewing
 
 from outweigh.store.label_file import RunLabel, read_run_labels
+from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_run
 from outweigh.web.catalogue import StoreCatalogue
 
@@ -54,13 +56,16 @@ class Viewer:
 
 @pytest.fixture(scope="module")
 def viewer(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    """Three experiments of a suite, the last one judged, and one without a verdict."""
+    """Three experiments of a suite, the last one judged, a fourth that is running, and one without a verdict."""
     base = tmp_path_factory.mktemp("viewer")
     for night in (1, 2, 3):
         store = base / "runs" / f"night-{night}"
         decided_store(store, base / "suite", day=night, better_passes=night, judged=night == 3, planned_runs=72)
     median_store(base / "runs" / "median")
-    with viewing(str(base / "runs")) as (url, _):
+    running = decided_store(base / "runs" / "night-4", base / "suite", day=4, planned_runs=120)
+    with FolderRunStore.open(running) as writing, viewing(str(base / "runs")) as (url, _):
+        for arm in ("plain", "better"):
+            writing.begin(f"task-1/{arm}/4#1", a_run("task-1", arm, 4).trial, 1)
         with visit(browser, url) as seen:
             expect(seen.page.locator("[data-pending]")).to_have_count(0, timeout=PATIENCE_MILLISECONDS)
         yield Viewer(url, base / "runs")
@@ -143,6 +148,25 @@ def test_numbers_grow_on_an_open_page(browser: Browser, tmp_path: Path) -> None:
         store_of(tmp_path / "night-3", [(a_run("new", "plain", 1), {})])
 
         expect(number).to_have_text("4", timeout=PATIENCE_MILLISECONDS)
+
+
+def test_a_running_experiment_comes_first_with_time_left_and_spending(browser: Browser, viewer: Viewer) -> None:
+    with visit(browser, viewer.page("experiments")) as seen:
+        first = seen.page.get_by_role("article").first
+        expect(first).to_contain_text("night-4")
+        expect(first).to_contain_text("72 of 120")
+        expect(first).to_contain_text(re.compile(r"about \d+ min"))
+        expect(first.locator("[data-live=spent]")).to_have_text(re.compile(r"\$\d+\.\d\d"))
+
+
+def test_the_verdict_follows_when_a_run_ends(browser: Browser, tmp_path: Path) -> None:
+    store = decided_store(tmp_path / "runs" / "night-3", tmp_path / "suite", planned_runs=72)
+    with ExitStack() as open_pages, viewing(str(tmp_path / "runs")) as (url, _):
+        with FolderRunStore.open(store):
+            seen = open_pages.enter_context(visit(browser, Viewer(url, tmp_path / "runs").page("experiment")))
+            expect(seen.page.get_by_text("The verdict comes when the run ends.")).to_be_visible()
+
+        expect(seen.page.get_by_text("▲ improved")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
 
 
 def test_hostile_words_are_shown_and_never_obeyed(browser: Browser, viewer: Viewer) -> None:

@@ -100,14 +100,14 @@ def test_a_running_experiment_shows_time_left_and_spending_and_no_decision(tmp_p
     assert "The verdict comes when the run ends." in page
     assert "improved</span>" not in page
     assert live["results"] == "72 of 90"
-    assert re.fullmatch(r"about \d+ min left", live["time_left"])
+    assert re.fullmatch(r"about \d+ min", live["time_left"])
     assert live["spent"].startswith("$")
     assert "▲ improved" in afterwards
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(40, "about 40 s left"), (89.6, "about 90 s left"), (120, "about 2 min left"), (9000, "about 2.5 h left")],
+    [(40, "about 40 s"), (89.6, "about 90 s"), (120, "about 2 min"), (9000, "about 2.5 h")],
 )
 def test_time_left_has_the_unit_that_people_use(seconds: float, words: str) -> None:
     assert format_time_left(seconds) == words

@@ -67,10 +67,10 @@ def _time_left(total: RunTotals, planned: int | None, at_once: int) -> str:
 def format_time_left(seconds: float) -> str:
     """A rough time in the unit that people would use."""
     if seconds < 90:
-        return f"about {seconds:.0f} s left"
+        return f"about {seconds:.0f} s"
     if seconds < 90 * 60:
-        return f"about {seconds / 60:.0f} min left"
-    return f"about {seconds / 3600:.1f} h left"
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"
 
 
 def format_moment(timestamp: float | None) -> str:
