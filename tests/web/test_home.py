@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 
 import msgspec
@@ -157,6 +158,17 @@ def test_the_report_in_the_viewer_is_the_report_of_the_command_line(reader: Read
     assert "unsafe" not in policy
     assert "script-src" not in policy
     assert "default-src 'none'" in policy
+
+
+def test_a_task_of_the_report_leads_to_the_viewers_page_of_both_runs(reader: Reader) -> None:
+    (store,) = (each for each in reader.catalogue.stores() if each.name == "day-2")
+    page = reader.ask(f"/e/{store.key}/report").text
+
+    address = unescape(re.findall(r'<a href="(diff\?[^"]+)">', page)[0])
+    answer = reader.ask(f"/e/{store.key}/{address}")
+
+    assert answer.status == 200
+    assert 'id="pair-1"' not in page
 
 
 def test_a_report_is_rendered_once_until_the_store_changes(tmp_path: Path) -> None:

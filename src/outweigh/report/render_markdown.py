@@ -56,7 +56,7 @@ def _block(block: Block) -> str:  # noqa: PLR0911 - one for every kind of block
         case Details():
             if block.fallback is not None:
                 return f"### {_escape(block.title)}\n\n{_escape(block.fallback)}"
-            title = escape(escape_controls(block.title))
+            title = _LINKED.sub(f"\\1{_ZERO_WIDTH_SPACE}", escape(escape_controls(block.title)))
             inner = filter(None, (_escape(block.lead), *map(_block, block.blocks)))
             # A forge shows it folded; elsewhere it is a part under its title.
             return "\n\n".join([f"<details><summary>{title}</summary>", *inner, "</details>"])
