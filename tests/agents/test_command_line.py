@@ -296,7 +296,7 @@ class Choosy(Parrot):
             "arms.plain.options.max_turns must be a whole number of at least 1, not 0.",
         ),
         (Parrot(), an_agent_arm("parrot", {"colour": "red"}), "the keys are in_image, max_turns, program."),
-        (Choosy(), an_agent_arm("parrot"), "has no model of its own"),
+        (Choosy(), an_agent_arm("parrot"), "has no default model"),
         (
             Choosy(),
             an_agent_arm("parrot", model="m", mcp_servers={"x": McpServer(command=["x"])}),

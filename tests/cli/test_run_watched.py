@@ -74,7 +74,7 @@ def test_a_task_that_passes_untouched_stops_the_run_before_it_starts(
 
     assert answer.code == 3
     assert name in answer.err
-    assert "go on all the same with -y" in answer.err
+    assert "continue anyway with -y" in answer.err
     assert not list((tmp_path / "store").glob("runs-*.jsonl"))
 
 

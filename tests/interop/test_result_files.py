@@ -133,7 +133,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
         made.writestr("bomb", b"\0" * 20_000_000)
 
-    with pytest.raises(EvidenceError, match="looks like a trap"), open_archive(tmp_path / "a.zip"):
+    with pytest.raises(EvidenceError, match="looks like an attack"), open_archive(tmp_path / "a.zip"):
         pass
 
 

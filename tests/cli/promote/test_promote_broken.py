@@ -137,7 +137,7 @@ def test_a_branch_of_that_name_with_something_else_is_left_alone(
     answer = outweigh(*change.execute(forge))
 
     assert answer.code == 2
-    assert "something else is in it" in answer.err
+    assert "with other content" in answer.err
     assert change.remote("rev-parse", branch) == change.repository.git("rev-parse", "better")
 
 
