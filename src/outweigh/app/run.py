@@ -126,7 +126,7 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     suite = versions.suite
     known = versions.experiment
     if request.fresh_baseline and request.reuse:
-        raise UsageError("--fresh-baseline runs the baseline anew, and --reuse takes over its runs; use one of them.")
+        raise UsageError("--fresh-baseline runs the baseline again, and --reuse takes over its runs; use one of them.")
     if request.until_decided and known is not None and known.looked_at is None and (versions.new or known.versions):
         raise UsageError(
             f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "
