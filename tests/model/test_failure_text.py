@@ -15,6 +15,8 @@ from outweigh.model.failure import FailureKind, failure_from_text, parse_retry_a
         ("litellm.AuthenticationError: bad key", FailureKind.UNAUTHORIZED),
         ("The model `x` does not exist", FailureKind.UNKNOWN_MODEL),
         ("connect ECONNREFUSED 127.0.0.1:4000", FailureKind.CONNECTION_REFUSED),
+        ("API Error: Couldn't connect through your proxy (ERR_PROXY_TUNNEL)", FailureKind.CONNECTION_REFUSED),
+        ("Request failed. Check your internet connection.", FailureKind.CONNECTION_REFUSED),
         ("stream disconnected before completion: idle", FailureKind.CUT_STREAM),
         ("Selected model is at capacity. Please try a different model.", FailureKind.OVERLOADED),
         ("You've hit your usage limit. Try again in 3 days 2 hours.", FailureKind.RATE_LIMITED),

@@ -171,8 +171,8 @@ _WORDS = (
     (FailureKind.UNKNOWN_MODEL, r"model_not_found|unknown model|no such model|notfounderror"),
     (FailureKind.UNKNOWN_MODEL, r"model\b.{0,200}(?:does not exist|not found|is not supported)"),
     (FailureKind.CONNECTION_REFUSED, r"connection refused|econnrefused|connection (?:error|failed)|apiconnectionerror"),
-    (FailureKind.CONNECTION_REFUSED, r"error sending request|fetch failed|(?:cannot|unable to|could not) connect"),
-    (FailureKind.CONNECTION_REFUSED, r"enotfound|name resolution"),
+    (FailureKind.CONNECTION_REFUSED, r"error sending request|fetch failed|enotfound|name resolution"),
+    (FailureKind.CONNECTION_REFUSED, r"(?:cannot|unable to|could not|couldn.t) connect|internet connection"),
     (
         FailureKind.CUT_STREAM,
         r"stream (?:disconnected|ended|closed|decode)|econnreset|connection reset|premature close",
