@@ -93,7 +93,9 @@ class VerdictCache:
     """The verdict of every store, decided in the background when it is first asked for and after every change."""
 
     def __init__(self) -> None:
-        self._program = _VerdictProgram()
+        self._deciding = _VerdictProgram()
+        # Apart, so that a report does not wait behind the verdicts of all stores.
+        self._reporting = _VerdictProgram()
         self._known: dict[Path, tuple[StoreState, StoreVerdict]] = {}
         self._pending: set[Path] = set()
         self._queue: SimpleQueue[StoreIndex] = SimpleQueue()
@@ -139,21 +141,22 @@ class VerdictCache:
             return known[1]
 
     def _render(self, path: Path) -> str:
-        report = msgspec.json.decode(self._program.run("report", path), type=StoreReport)
+        report = msgspec.json.decode(self._reporting.run("report", path), type=StoreReport)
         if report.problem is not None:
             raise EvidenceError(report.problem)
         return report.html
 
     def stop(self) -> None:
         """End what is being computed."""
-        self._program.stop()
+        self._deciding.stop()
+        self._reporting.stop()
 
     def _work(self) -> None:
         while True:
             index = self._queue.get()
             state = _state_of(index)
             try:
-                verdict = msgspec.json.decode(self._program.run("verdict", index.path), type=StoreVerdict)
+                verdict = msgspec.json.decode(self._deciding.run("verdict", index.path), type=StoreVerdict)
             except (EvidenceError, OSError, msgspec.MsgspecError) as fault:
                 verdict = StoreVerdict(problem=str(fault))
             with self._changed:
