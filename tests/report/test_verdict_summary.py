@@ -16,7 +16,8 @@ from outweigh.report.next_step import VerdictCommand, next_step
 from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.report.render_text import SCREEN_WIDTH, TextReporter
 from outweigh.report.verdict_page import verdict_report
-from outweigh.report.verdict_summary import SCREEN_HEIGHT, Screen, verdicts_summary, with_gate_titles
+from outweigh.report.verdict_sentence import with_gate_titles
+from outweigh.report.verdict_summary import SCREEN_HEIGHT, Screen, verdicts_summary
 from outweigh.testing.builders import evidence_of
 from outweigh.verdict.decision import Decision, GateState, PolicySource
 from outweigh.verdict.evidence_policy import decide_by_evidence

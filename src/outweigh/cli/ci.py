@@ -35,8 +35,9 @@ def main(arguments: Sequence[str]) -> int:
         return ExitCode.SATISFIED
     if isinstance(result, EndReason):
         return RUN_EXIT_CODES[result]
-    ledger = result.outcome.ledger
-    for words in (result.outcome.headline, *(() if ledger is None else (ledger.words,))):
+    outcome, ledger = result.outcome, result.outcome.ledger
+    told = (outcome.headline, outcome.sentence, outcome.reason, "" if ledger is None else ledger.words)
+    for words in filter(None, told):
         write_notice(f"{escape_controls(words)}\n", sys.stdout)
     ran = ExitCode.SATISFIED if result.ended is None else RUN_EXIT_CODES[result.ended]
     return max(ran, REQUIREMENT_CODES[result.meets])

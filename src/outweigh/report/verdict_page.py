@@ -11,12 +11,14 @@ from outweigh.compare.judge_agreement import summarise_judges
 from outweigh.report.comparison_tables import arms_table, gate_blocks
 from outweigh.report.document import Block, BulletList, Heading, Report, Tone, optional_bullets
 from outweigh.report.figures.gates import gate_figures_without_words
+from outweigh.report.formatting import format_change
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
 from outweigh.report.judge_tables import judge_blocks
 from outweigh.report.scan_page import scan_blocks, scan_payload
 from outweigh.report.setup_use_lines import use_blocks, use_payload
+from outweigh.report.verdict_sentence import with_gate_titles
 from outweigh.verdict.decision import Decision, Gate, PolicySource, RequiredSample, Sensitivity, Verdict
-from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
+from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale, gate_title
 from outweigh.verdict.promotion import may_promote
 
 
@@ -154,7 +156,8 @@ def verdict_headline(verdict: Verdict, comparison: Comparison, source: PolicySou
 
 def reason_blocks(verdict: Verdict) -> list[Block]:
     """Why, and what it would take to decide."""
-    why = BulletList(title="Why", items=_limit_reasons(verdict.reasons), tone=DECISION_TONES[verdict.decision])
+    reasons = tuple(map(with_gate_titles, _limit_reasons(verdict.reasons)))
+    why = BulletList(title="Why", items=reasons, tone=DECISION_TONES[verdict.decision])
     return [why] if verdict.needs is None else [why, _needs_bullets(verdict.needs)]
 
 
@@ -173,7 +176,7 @@ def _limit_reasons(items: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _needs_bullets(needs: RequiredSample) -> BulletList:
-    return BulletList(title="To decide, you would need", items=(needs.detail,), tone=Tone.UNSURE)
+    return BulletList(title="To decide, you would need", items=(with_gate_titles(needs.detail),), tone=Tone.UNSURE)
 
 
 def _sensitivity_bullets(sensitivity: Sensitivity, decision: Decision) -> BulletList:
@@ -185,7 +188,8 @@ def _sensitivity_bullets(sensitivity: Sensitivity, decision: Decision) -> Bullet
         )
     for gate, (low, high) in sensitivity.margins.items():
         unit = "points" if GATED_METRICS[gate].scale is EffectScale.POINTS else "%"
-        items.append(f"it stays {decision.words} for {gate} margins from {100 * low:.2g} to {100 * high:.2g} {unit}.")
+        span = f"{format_change(low, signed=False)} to {format_change(high, signed=False)}"
+        items.append(f"it stays {decision.words} for {gate_title(gate)} margins from {span} {unit}.")
     if sensitivity.tasks_that_decide:
         flips = [f"{task} ({other.words})" for task, other in sensitivity.tasks_that_decide.items()]
         items.append(f"without one of these tasks the decision would change: {', '.join(flips[:MOST_REASONS])}.")

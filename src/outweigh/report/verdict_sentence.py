@@ -3,6 +3,7 @@
 Every number has a unit that people use. What noise explains is told as the range that it is.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from outweigh.compare.comparison import Comparison
@@ -10,7 +11,7 @@ from outweigh.report.comparison_tables import total_evidence
 from outweigh.report.formatting import MOST_NAME_CHARACTERS, format_change, format_dollars
 from outweigh.report.json_output import never_passes
 from outweigh.verdict.decision import Decision, GateEvidence, Verdict
-from outweigh.verdict.evidence_settings import COST_OF_PASS, JUDGE_SCORE, PASS_RATE
+from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, JUDGE_SCORE, PASS_RATE, gate_title
 from outweigh.verdict.worth import pass_cost_change
 
 COST = "cost"
@@ -23,6 +24,11 @@ _RESOURCE_WORDS = {
     COST_OF_PASS: ("pays", "at", "more for a pass", "less for a pass", "the same for a pass"),
 }
 """The verb that stands alone, the preposition after a quality, the two directions, and no change."""
+
+
+_NAMES = "|".join(sorted(GATED_METRICS, key=len, reverse=True))
+_GATE_NAME = re.compile(rf"(?<![\w,=-])(?<!--gates )({_NAMES})(?![\w,=])")
+"""The name of a gate in a sentence, and not as the value of an option."""
 
 
 def effect_sentence(verdict: Verdict, comparison: Comparison, *, mark_simulated: bool = True) -> str:
@@ -64,6 +70,11 @@ def break_even_sentence(verdict: Verdict, comparison: Comparison) -> str | None:
     else:
         return None
     return f"one more solved task costs {format_dollars(price.usd)} ({span})"
+
+
+def with_gate_titles(text: str) -> str:
+    """A sentence with gates called as people call them; options keep the names that they take."""
+    return _GATE_NAME.sub(lambda found: gate_title(found[1]), text)
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ One candidate has its decision, a sentence, its gates as bars, why it is not mor
 table first, and a few lines each.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -20,9 +19,9 @@ from outweigh.report.gate_bars import gate_bars
 from outweigh.report.next_step import NextStep, VerdictCommand, next_step, unjudged_runs
 from outweigh.report.setup_use_lines import describe_use
 from outweigh.report.verdict_page import DECISION_TONES, verdicts_headline
-from outweigh.report.verdict_sentence import break_even_sentence, effect_sentence, join_words
+from outweigh.report.verdict_sentence import break_even_sentence, effect_sentence, join_words, with_gate_titles
 from outweigh.verdict.decision import Decision, Gate, Verdict
-from outweigh.verdict.evidence_settings import GATED_METRICS, PASS_RATE, WORTH, gate_title
+from outweigh.verdict.evidence_settings import PASS_RATE, WORTH, gate_title
 from outweigh.verdict.promotion import may_promote
 
 SCREEN_WIDTH, SCREEN_HEIGHT = 100, 24
@@ -33,10 +32,6 @@ NARROW_WIDTH = 96
 SHORTEST_NAME = 8
 APPLIES_TO = "applies to "
 """How the reason begins that says which tasks a verdict is about."""
-
-_NAMES = "|".join(sorted(GATED_METRICS, key=len, reverse=True))
-_GATE_NAME = re.compile(rf"(?<![\w,=-])(?<!--gates )({_NAMES})(?![\w,=])")
-"""The name of a gate in a sentence, and not as the value of an option."""
 
 
 class KeyPoint(Struct, frozen=True, kw_only=True):
@@ -70,11 +65,6 @@ def verdicts_summary(verdicts: Sequence[Verdict], comparisons: Sequence[Comparis
     if len(verdicts) == 1:
         return _one_candidate(verdicts[0], comparisons[0], screen)
     return _several_candidates(verdicts, comparisons, screen)
-
-
-def with_gate_titles(text: str) -> str:
-    """A sentence with gates called as people call them; options keep the names that they take."""
-    return _GATE_NAME.sub(lambda found: gate_title(found[1]), text)
 
 
 def _one_candidate(verdict: Verdict, comparison: Comparison, screen: Screen) -> Report:
