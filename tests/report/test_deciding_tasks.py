@@ -129,6 +129,17 @@ def test_dollars_of_an_agent_that_only_pretends_are_not_shown() -> None:
     assert ("cost", "simulated", "simulated") in pair.table.rows
 
 
+def test_tasks_decided_nothing_where_there_is_no_decision() -> None:
+    comparison = compared({"task": 5, "other": 2}, {"task": 2, "other": 2})
+    verdict = decided(comparison)
+
+    found = deciding_tasks(verdict, comparison, "runs")
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert found is not None
+    assert found.table.title == "Tasks that changed most, by pass rate"
+
+
 def test_where_no_task_changed_there_is_no_table() -> None:
     comparison = compared({"one": 3, "two": 5}, {"one": 3, "two": 5})
 

@@ -45,6 +45,8 @@ def test_different_models_are_all_named_and_no_model_is_unknown() -> None:
 def test_tasks_repeats_and_runs_are_counted_with_what_was_excluded() -> None:
     broken = a_run("task-0", "new", 3, status=Status.INFRA_ERROR)
 
+    one = facts(a_run("task", "base", 1), a_run("task", "new", 1))
+    assert one["Runs"] == "1 task × 1 repeat × 2 arms = 2 runs"
     assert facts(runs("base"), runs("new"))["Runs"] == "4 tasks × 3 repeats × 2 arms = 24 runs"
     assert (
         facts(runs("base"), [run for run in runs("new") if run.run_id != broken.run_id], broken)["Runs"]

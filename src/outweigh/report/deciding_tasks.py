@@ -61,14 +61,17 @@ def deciding_tasks(verdict: Verdict, comparison: Comparison, runs: str, *, most:
     columns = ("", f"{comparison.baseline.name} → {comparison.candidate.name}", "change")
     return TaskPairs(
         table=Table(
-            title=f"Tasks that decided it, by {metric.title}",
+            title=f"{_title(verdict.decision)}, by {metric.title}",
             columns=(*columns, "decision without it") if flips else columns,
             rows=rows,
         ),
         pairs=tuple(choose_pair(comparison, metric, change, runs) for change in chosen),
-        note=f"The decision rests on all {len(comparison.tasks)} tasks; a single one varies by chance. Each task links "
-        "to two of its runs side by side.",
+        note="The decision rests on all tasks; a single one varies by chance. Each links to two runs side by side.",
     )
+
+
+def _title(decision: Decision) -> str:
+    return "Tasks that decided it" if decision in _DIRECTIONS else "Tasks that changed most"
 
 
 def merge_task_pairs(parts: Sequence[tuple[str, TaskPairs]]) -> list[Block]:
@@ -76,7 +79,8 @@ def merge_task_pairs(parts: Sequence[tuple[str, TaskPairs]]) -> list[Block]:
     if not parts:
         return []
     rows = tuple((task, name, *figures[:2]) for name, part in parts for task, *figures in part.table.rows)
-    table = Table(title="Tasks that decided it", columns=("", "candidate", "baseline → candidate", "change"), rows=rows)
+    title = parts[0][1].table.title.partition(",")[0]
+    table = Table(title=title, columns=("", "candidate", "baseline → candidate", "change"), rows=rows)
     return [
         TaskPairs(table=table, pairs=tuple(pair for _, part in parts for pair in part.pairs), note=parts[0][1].note)
     ]

@@ -53,11 +53,16 @@ def _named(names: Iterator[str]) -> str:
 
 def _describe_runs(arms: Sequence[ArmTable]) -> str:
     tasks = len({task for arm in arms for task in arm.tasks})
-    repeats = sorted({int(number) for arm in arms for number in arm.runs_per_task()})
+    repeats = [int(number) for arm in arms for number in arm.runs_per_task()]
     runs, excluded = sum(len(arm.runs) for arm in arms), sum(len(arm.excluded) for arm in arms)
-    times = "" if not repeats else f" × {repeats[0]}" if len(repeats) == 1 else f" × {repeats[0]} to {repeats[-1]}"
+    least, most = min(repeats, default=0), max(repeats, default=0)
+    times = _count(most, "repeat") if least == most else f"{least} to {_count(most, 'repeat')}"
     lost = f", {excluded} excluded" if excluded else ""
-    return f"{tasks} tasks{times} repeats × {len(arms)} arms = {runs:,} runs{lost}"
+    return f"{_count(tasks, 'task')} × {times} × {len(arms)} arms = {_count(runs, 'run')}{lost}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def describe_dates(arms: Sequence[ArmTable]) -> str:

@@ -91,6 +91,16 @@ def test_names_of_spots_on_the_same_place_are_moved_apart() -> None:
     assert all(after - before >= 14 for before, after in pairwise(heights))
 
 
+def test_names_that_have_no_room_are_left_to_their_marks() -> None:
+    spots = [a_spot(f"arm {number}", 0.1, 0.5, best=False) for number in range(30)]
+
+    root = parsed(draw_frontier("frontier", spots, dollar_tick, percent_tick, "cost"))
+
+    names = [element for element in root.iter() if element.attrib.get("class") == "ow-name"]
+    assert 0 < len(names) < 30
+    assert all(place(name, "y") <= 200 for name in names)
+
+
 @given(AMOUNTS)
 def test_strips_lose_no_run(values: list[float]) -> None:
     strip = Distribution(name="arm", values=values, unknown=0)

@@ -105,6 +105,9 @@ def _names(spots: Sequence[FrontierPoint], across: AxisScale, up: AxisScale) -> 
         x, y = across.percent(spot.cost), TOP + up.from_top(spot.quality, HEIGHT) + 4
         while any(abs(x - other_x) < 35 and abs(y - other_y) < 15 for other_x, other_y in taken):
             y += 15
+        if y > TOP + HEIGHT:
+            # No room is left; the mark says its name when you point at it.
+            continue
         taken.append((x, y))
         low, high = spot.cost_interval or (spot.cost, spot.cost)
         right = x < 55
