@@ -33,7 +33,7 @@ def test_a_notice_is_dropped(outweigh: Outweigh, damaged: str, option: str, *, b
 
 
 def test_results_stay(outweigh: Outweigh, damaged: str) -> None:
-    words = ("compare", damaged, "--skip-invalid", "--baseline", "a", "--candidate", "b")
+    words = ("compare", damaged, "--skip-invalid", "--baseline", "a", "--candidate", "b", "--format", "json")
 
     assert outweigh(*words, "-q").out == outweigh(*words).out != ""
 
