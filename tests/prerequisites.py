@@ -19,6 +19,7 @@ NEEDS = {
     "container": "runs programs in podman or Docker; `make parts` installs podman",
     "privileges": "mounts a file system or limits memory: root, or user namespaces and cgroups",
     "python": "starts the system's python3",
+    "shells": "asks zsh and fish what they complete; `make parts` installs them",
 }
 PLACES = {
     "browser": "needs_browser",
