@@ -31,11 +31,14 @@ def required_sample(
     gates: Sequence[GateSample], comparison: Comparison, settings: EvidenceSettings
 ) -> RequiredSample | None:
     """Enough for a decision four times in five, whether the arms are alike or the effects are what they look like."""
-    have = min((len(gate.benefits) for gate in gates), default=0)
-    if any(gate.unknown is not None for gate in gates) or have < 2:
+    counts = [len(gate.benefits) for gate in gates]
+    have = min(counts, default=0)
+    unknown = any(gate.unknown is not None for gate in gates)
+    if unknown or have < 2:
         # More tasks do not make a metric known; below the minimum they are the first thing to ask for.
-        shared = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
-        return _describe(_Need(tasks=MINIMUM_TASKS - shared), comparison) if shared < MINIMUM_TASKS else None
+        if unknown:
+            have = max(*counts, len(align_tasks(comparison.baseline_table, comparison.candidate_table)))
+        return _describe(_Need(tasks=MINIMUM_TASKS - have), comparison) if have < MINIMUM_TASKS else None
     if settings.fixed_suite:
         return _describe(_Need(repeats=_repeats_for_this_suite(gates, comparison)), comparison)
     tasks = tasks_at_hand(gates)
