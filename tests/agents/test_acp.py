@@ -257,7 +257,7 @@ def test_an_agent_that_is_not_there_is_missing() -> None:
     arm = an_agent_arm("acp", {"command": ["no-such-agent", "--acp"]})
 
     assert "there is no program 'no-such-agent'" in (AcpAgent().missing(arm) or "")
-    assert "`command`" in (AcpAgent().missing(an_agent_arm("acp")) or "")
+    assert 'needs the key "command"' in (AcpAgent().missing(an_agent_arm("acp")) or "")
 
 
 class TestAcp(LiveAgent):
