@@ -51,8 +51,9 @@ Outweigh = Callable[..., Answer]
 
 
 @pytest.fixture
-def outweigh(capsys: pytest.CaptureFixture[str]) -> Outweigh:
-    """Run a command line inside this process."""
+def outweigh(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Outweigh:
+    """Run a command line inside this process, on a terminal of 100 columns."""
+    monkeypatch.setenv("COLUMNS", "100")
 
     def run(*arguments: str) -> Answer:
         capsys.readouterr()

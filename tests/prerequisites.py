@@ -17,6 +17,7 @@ NEEDS = {
     "bubblewrap": "runs programs in bubblewrap; `make parts` installs it",
     "compiler": "builds a small library in C; `make parts` installs a compiler",
     "container": "runs programs in podman or Docker; `make parts` installs podman",
+    "manual": "sets the manual page with man, groff and mandoc; `make parts` installs them",
     "privileges": "mounts a file system or limits memory: root, or user namespaces and cgroups",
     "python": "starts the system's python3",
     "shells": "asks zsh and fish what they complete; `make parts` installs them",

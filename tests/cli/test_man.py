@@ -7,6 +7,7 @@ from importlib import import_module
 
 import pytest
 from tests.conftest import Outweigh
+from tests.prerequisites import require
 
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.verbs import GROUPS, walk_verbs
@@ -59,6 +60,7 @@ def test_no_line_of_text_is_taken_for_a_request(page: str) -> None:
     assert requests <= {".TH", ".SH", ".SS", ".B", ".I", ".TP", ".PP", ".RS", ".RE", ".nf", ".fi"}
 
 
+@pytest.mark.needs_manual
 @pytest.mark.parametrize(
     "command",
     [
@@ -75,8 +77,7 @@ def test_no_line_of_text_is_taken_for_a_request(page: str) -> None:
     ids=lambda command: command[0],
 )
 def test_it_is_set_without_a_warning(page: str, command: tuple[str, ...]) -> None:
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
+    require("manual", None if shutil.which(command[0]) else f"{command[0]} is not installed")
 
     done = subprocess.run(command, input=page.encode(), capture_output=True, check=False)
 

@@ -62,7 +62,7 @@ def test_the_arguments_of_a_suite_are_checked_by_the_policy_it_names(tmp_path: P
     with (tmp_path / "suite.toml").open("a") as suite:
         suite.write('\n[policy]\nname = "cautious"\nmargins = { cost = 0.1 }\n')
 
-    with pytest.raises(UsageError, match=r"suite\.toml: \[policy\] policy cautious has no margins"):
+    with pytest.raises(UsageError, match=r"suite\.toml:\d+:1: \[policy\] policy cautious has no margins"):
         load_suite(tmp_path, check_policy=partial(check_policy, policies=FOUR))
 
 

@@ -32,8 +32,11 @@ def test_a_value_settles_a_trade_off(outweigh: Any, tmp_path: Path) -> None:
     assert outweigh("verdict", runs, *ARMS, "--value", "0.01").code == 1
 
 
-def test_the_text_fits_a_screen_and_verbose_has_the_rest(outweigh: Any, tmp_path: Path) -> None:
-    runs = stored(tmp_path, 0.3, 0.9)
+def test_the_text_fits_a_screen_and_verbose_has_the_rest(
+    outweigh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = Path(stored(tmp_path, 0.3, 0.9)).name
 
     brief = outweigh("verdict", runs, *ARMS).out.splitlines()
     whole = outweigh("verdict", runs, *ARMS, "--verbose").out

@@ -84,7 +84,7 @@ def test_an_excerpt_of_a_log_cannot_show_what_the_whole_one_states(inspect_logs:
     assert isinstance(run, RunRecord)
     assert run.checks is None
     assert list(notes.facts.values()) == [1.0, 0.0]
-    assert list(notes.warnings) == ["log_tool_call_error.json speaks of 4 samples and holds 1."]
+    assert list(notes.warnings) == ["log_tool_call_error.json announces 4 samples and holds 1."]
 
 
 def test_two_epochs_are_two_repeats(inspect_logs: Path) -> None:
