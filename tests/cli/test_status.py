@@ -2,16 +2,22 @@
 
 import os
 import shlex
+import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.cli.stores import write_store
+from tests.engine.engine_fixtures import shell, write_suite
 
 from outweigh.app.folder_status import MOST_RECORD_BYTES
 from outweigh.app.starter_suite import write_starter
-from outweigh.model.suite import JudgeSpec
+from outweigh.app.suite_selection import read_suite
+from outweigh.model.suite import JudgeSpec, settings_fingerprint
+from outweigh.store.arm_versions import ArmVersion
+from outweigh.store.experiment_file import read_experiment
 from outweigh.store.judging_file import JUDGING_FILE, JudgingFile
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import runs_of_arm
@@ -31,8 +37,25 @@ def a_store(here: Path, *, planned: int = 24, suite: str = "starter", recorded: 
     ]
     tasks = {run.trial.task_id: "0" for run in runs} or {f"task-{number}": "0" for number in range(6)}
     folder = here / "outweigh-runs" / suite
-    write_store(folder, runs, ("plain", "new"), planned_runs=planned, suite=suite, tasks=tasks)
+    arms = dict.fromkeys(("plain", "new"), "0")
+    words: dict[str, Any] = {"planned_runs": planned, "suite": suite, "tasks": tasks}
+    if (here / "suite.toml").exists():
+        loaded = read_suite(str(here))
+        arms = {name: arm.fingerprint for name, arm in loaded.arms.items()}
+        words["tasks"] = {task.id: task.checksum for task in loaded.tasks}
+        words["settings"] = settings_fingerprint(loaded.spec)
+    write_store(folder, runs, arms, **words)
     return folder
+
+
+def a_suite(here: Path, *, new: str = "echo 42 >answer.txt", **settings: Any) -> None:
+    """The suite that `a_store` is about."""
+    for name in ("suite.toml", *(f"task-{number}" for number in range(1, 8))):
+        place = here / name
+        shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+    known: dict[str, Any] = {"name": "starter", "tasks": 6, "repeats": 2, "seed": 1}
+    arms = {"plain": shell(":"), "new": shell(new)}
+    write_suite(here, arms, **{**known, **settings})
 
 
 def commands(text: str) -> list[str]:
@@ -98,7 +121,7 @@ def test_a_complete_experiment_says_its_decision_in_the_sentence_of_the_verdict(
 
 
 def test_missing_trials_are_counted_and_run_next(outweigh: Any, here: Path) -> None:
-    write_starter(here)
+    a_suite(here)
     a_store(here, planned=36)
 
     answer = outweigh()
@@ -154,7 +177,7 @@ def test_an_experiment_that_cannot_be_read_is_named_and_does_not_end_the_command
 
 
 def test_a_store_that_was_begun_and_has_no_result_offers_to_go_on(outweigh: Any, here: Path) -> None:
-    write_starter(here)
+    a_suite(here)
     a_store(here, recorded=0)
 
     answer = outweigh()
@@ -164,7 +187,7 @@ def test_a_store_that_was_begun_and_has_no_result_offers_to_go_on(outweigh: Any,
 
 
 def test_fewer_repeats_than_the_suite_has_are_run_next(outweigh: Any, here: Path) -> None:
-    write_starter(here)
+    a_suite(here, repeats=5)
     a_store(here)
 
     answer = outweigh()
@@ -174,7 +197,7 @@ def test_fewer_repeats_than_the_suite_has_are_run_next(outweigh: Any, here: Path
 
 
 def test_a_running_experiment_is_watched_and_not_started_again(outweigh: Any, here: Path) -> None:
-    write_starter(here)
+    a_suite(here)
     with FolderRunStore.open(a_store(here, planned=36)):
         answer = outweigh()
 
@@ -198,3 +221,108 @@ def test_older_stores_are_counted(outweigh: Any, here: Path) -> None:
     a_store(here, suite="two")
 
     assert "(and 1 older store): 24 of 24 trials" in outweigh().out
+
+
+class TestChanges:
+    """The suite was edited after its last run."""
+
+    def test_an_unchanged_suite_is_complete(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        a_store(here)
+
+        answer = outweigh()
+
+        assert answer.out.startswith("An experiment is complete")
+        assert "Changed" not in answer.out
+
+    def test_an_edited_candidate_is_named_and_run_next(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        a_store(here)
+        a_suite(here, new="echo 43 >answer.txt")
+
+        answer = outweigh()
+
+        assert answer.out.startswith("The suite has changed since the last run.")
+        assert "new has changed since it was run." in answer.out
+        assert "run the new version beside the old; the baseline's runs are reused" in answer.out
+        assert commands(answer.out)[0] == "outweigh run"
+        assert "reused: 12 of 24 runs" in outweigh("run", "--dry-run").out
+
+    def test_a_store_elsewhere_is_named_in_the_command(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        a_store(here).rename(here / "elsewhere")
+        a_suite(here, new="echo 43 >answer.txt")
+
+        assert commands(outweigh().out)[0] == "outweigh run -o elsewhere"
+
+    def test_an_edited_task_says_why_it_is_refused_and_shows_the_command_that_works(
+        self, outweigh: Any, here: Path
+    ) -> None:
+        a_suite(here)
+        a_store(here)
+        (here / "outweigh-runs" / "starter-2").mkdir()
+        (here / "task-3" / "instruction.md").write_text("Write 43 to answer.txt.\n", encoding="utf-8")
+
+        answer = outweigh()
+
+        assert answer.code == 0
+        assert "tasks differ (changed since they were run there: 'task-3')" in " ".join(answer.out.split())
+        command = commands(answer.out)[0]
+        assert command == "outweigh run -o outweigh-runs/starter-3 --reuse outweigh-runs/starter"
+        assert outweigh("run", "--dry-run").code == 2
+        assert outweigh(*shlex.split(command)[1:], "--dry-run").code == 0
+
+    def test_an_edited_baseline_is_refused_in_the_same_words_as_by_run(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        a_store(here)
+        written = (here / "suite.toml").read_text(encoding="utf-8")
+        (here / "suite.toml").write_text(written.replace('":"', '"true"'), encoding="utf-8")
+
+        assert "the baseline 'plain' has changed" in " ".join(outweigh().out.split())
+        assert "the baseline 'plain' has changed" in " ".join(outweigh("run", "--dry-run").err.split())
+
+    def test_a_new_task_is_named(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        a_store(here)
+        a_suite(here, tasks=7)
+
+        answer = outweigh()
+
+        assert "task-7 has not been run yet." in answer.out
+        assert commands(answer.out)[0] == "outweigh run"
+
+    def test_a_candidate_that_is_back_at_an_earlier_version_is_said(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        folder = a_store(here)
+        experiment = read_experiment(folder)
+        assert experiment is not None
+        later = ArmVersion(arm="new", number=2, begun_at=datetime(2026, 1, 1, tzinfo=UTC))
+        edited = msgspec.structs.replace(
+            experiment,
+            arms={**experiment.arms, "new@2": "2"},
+            current={"plain": "plain", "new": "new@2"},
+            versions={"new@2": later},
+        )
+        (folder / "experiment.json").write_bytes(msgspec.json.encode(edited))
+
+        assert "The suite is back at new, which has been run." in outweigh().out
+
+    def test_a_task_that_cannot_be_read_does_not_end_the_command(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        a_store(here)
+        (here / "task-3" / "task.toml").write_text("=", encoding="utf-8")
+
+        answer = outweigh()
+
+        assert answer.code == 0
+        assert "task-3" in answer.out
+        assert commands(answer.out)[0] == "outweigh doctor"
+
+    def test_a_running_experiment_is_not_started_again_for_an_edit(self, outweigh: Any, here: Path) -> None:
+        a_suite(here)
+        with FolderRunStore.open(a_store(here)):
+            a_suite(here, new="echo 43 >answer.txt")
+            answer = outweigh()
+
+        assert commands(answer.out)[0] == "outweigh view"
+        assert "new has changed since it was run." in answer.out

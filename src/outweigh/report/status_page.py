@@ -51,13 +51,24 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
         return sum(max(0, arm.done - arm.judged) for arm in self.overview.arms)
 
 
+class SuiteChange(Struct, frozen=True, kw_only=True):
+    """How the suite differs from what its store ran, and the command that runs it as it is now."""
+
+    words: str
+    step: NextStep
+
+
 class FolderStatus(Struct, frozen=True, kw_only=True):
-    """A folder. `suites_below` are the folders in it that have a suite; `other_stores` are older than the last one."""
+    """A folder. `suites_below` are the folders in it that have a suite; `other_stores` are older than the last one.
+
+    `change` is None where the suite is what the last store ran.
+    """
 
     suite: SuiteStatus | None
     suites_below: tuple[str, ...]
     store: StoreStatus | None
     other_stores: int
+    change: SuiteChange | None = None
 
     @property
     def is_of_suite(self) -> bool:
@@ -95,6 +106,8 @@ def _headline(status: FolderStatus) -> Iterator[str]:
         yield f"The last store of this folder is {status.store.path}."
     elif status.store.overview.running:
         yield f"An experiment is running: {done:,} of {done + missing:,} trials have a result."
+    elif status.change is not None:
+        yield "The suite has changed since the last run."
     elif missing:
         yield f"An experiment is incomplete: {done:,} of {done + missing:,} trials have a result."
     else:
@@ -111,6 +124,8 @@ def _facts(status: FolderStatus) -> Iterator[tuple[str, str]]:
         yield "Suite", f"none here; below this folder in {', '.join(status.suites_below)}"
     if store is None:
         return
+    if status.change is not None:
+        yield "Changed", status.change.words
     yield "Store", " ".join(_describe_store(store, status.other_stores))
     if store.overview is not None and store.overview.judges:
         done, _ = store.trials
@@ -164,6 +179,8 @@ def _store_steps(status: FolderStatus, store: StoreStatus) -> Iterator[NextStep]
         yield NextStep(words="see what cannot be read", command=f"outweigh store show {path}")
     if overview is not None and overview.running:
         yield NextStep(words="watch it in a browser", command="outweigh view")
+    elif status.change is not None:
+        yield status.change.step
     elif store.trials[1] and status.is_of_suite:
         yield NextStep(words=f"run the {count_of(store.trials[1], 'missing trial')}", command="outweigh run")
     elif status.planned_repeats:
