@@ -332,12 +332,36 @@ def test_invalid_answers_are_asked_for_again_on_demand(store: Path, outweigh: Ou
 
         assert len(server.ledger) == RUNS
     assert (idle.json()["added"], again.json()["added"]) == (0, RUNS)
+    assert (silent.json()["added_valid"], silent.json()["added_invalid"]) == (0, RUNS)
+    assert (again.json()["added_valid"], again.json()["added_invalid"]) == (RUNS, 0)
     assert (silent.json()["judges"][0]["passed"], silent.json()["judges"][0]["known_cost_usd"]) == (None, None)
     assert again.json()["judges"][0]["valid"] == again.json()["judges"][0]["passed"] == RUNS
     (shown,) = outweigh(
         "compare", str(store), "--baseline", "plain", "--candidate", "chatty", "--format", "json"
     ).json()["judges"]["judges"]
     assert (sum(shown["answers"].values()), sum(shown["invalid"].values())) == (RUNS, 0)
+
+
+def test_failed_judgments_are_counted_apart_and_the_command_that_asks_again_is_named(
+    store: Path, outweigh: Outweigh
+) -> None:
+    with ModelServer(Script(turn=[Turn(text="no JSON")])) as server:
+        add_judge(store.parent / "suite", by_http(server, retries=0))
+        silent = outweigh("judge", str(store), "-c", str(store.parent / "suite"))
+    idle = outweigh("judge", str(store))
+    counted = outweigh("judge", str(store), "--format", "json").json()
+
+    again = f"outweigh judge {store} --retry-invalid"
+    assert f"done: 0 judgments added, {RUNS} failed" in silent.out
+    assert f"done: 0 judgments added, {RUNS} failed judgments not asked for again" in idle.out
+    assert f"`{again}` asks again" in unwrapped(silent.out)
+    assert f"`{again}` asks again" in unwrapped(idle.out)
+    assert (silent.code, idle.code) == (3, 3)
+    assert (counted["added"], counted["added_valid"], counted["added_invalid"]) == (0, 0, 0)
+
+
+def unwrapped(page: str) -> str:
+    return " ".join(page.replace("\\\n", " ").split())
 
 
 @pytest.mark.parametrize(
@@ -398,11 +422,25 @@ class TestRun:
         assert run.code == 3, run.err
         assert f"run `outweigh judge {store}`" in run.err
         assert verdict.code == 3
-        assert f"outweigh judge {store}" in verdict.out.replace("\\\n", "")
+        assert f"outweigh judge {store}" in unwrapped(verdict.out)
         assert f"{RUNS} runs have no judgment" in verdict.out
         assert "more tasks" not in verdict.out
         assert alone.code == 2
         assert f"0 of {RUNS} runs have a valid judgment." in alone.err
+
+    def test_a_run_whose_judgments_failed_names_the_command_that_asks_again(
+        self, tmp_path: Path, outweigh: Outweigh
+    ) -> None:
+        crashing = {"name": "crashing", "backend": "command", "options": {"command": "exit 3"}, "retries": 0}
+        suite = judged_suite(tmp_path / "suite", crashing, policy={"name": "evidence", "gates": ["judge_score"]})
+        store = str(tmp_path / "store")
+
+        run = outweigh("run", "-c", str(suite), "-o", store)
+        again = outweigh("judge", store, "--retry-invalid", "--format", "json")
+
+        assert f"then run `outweigh judge {store} --retry-invalid`" in run.err
+        assert f"judges: done: 0 judgments added, {RUNS} failed" in run.err
+        assert again.json()["added"] == RUNS
 
     def test_a_run_that_only_judges_can_decide_exits_0_when_they_have_judged_it(
         self, tmp_path: Path, outweigh: Outweigh

@@ -4,6 +4,7 @@ As the last part of a run it starts when all trials have ended, so that no trial
 """
 
 import secrets
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -216,9 +217,24 @@ def _sum_up(
             for said in [answers.get(judge.name, AnswerHistory([], []))]
         ],
         stop=result.stop.value,
-        asked=sum(map(len, after.values())) - sum(map(len, before.values())),
+        asked=_count_answers(after) - _count_answers(before),
+        failed=_count_invalid(after) - _count_invalid(before),
         open=result.left_open,
+        retry_command=judge_command(judging_round.store.folder, retry_invalid=True),
     )
+
+
+def _count_answers(judgments: JudgmentsByRun) -> int:
+    return sum(map(len, judgments.values()))
+
+
+def _count_invalid(judgments: JudgmentsByRun) -> int:
+    return sum(one.invalid_reason is not None for given in judgments.values() for one in given)
+
+
+def judge_command(folder: Path, *, retry_invalid: bool) -> str:
+    """The command that asks the judges of a store for what is missing and, with `retry_invalid`, for what failed."""
+    return shlex.join(["outweigh", "judge", str(folder), *(["--retry-invalid"] if retry_invalid else [])])
 
 
 STOPS_BEFORE_JUDGING = (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE, EndReason.INCOMPLETE)

@@ -1,6 +1,5 @@
 """Run a suite: attempt every trial that has no result yet, store the records, and have them judged."""
 
-import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +16,13 @@ from outweigh.app.build_engine import (
     scratch_folder,
     sweep_scratch,
 )
-from outweigh.app.judging_round import STOPS_BEFORE_JUDGING, judge_after_run, judge_spending, prepare_judges
+from outweigh.app.judging_round import (
+    STOPS_BEFORE_JUDGING,
+    judge_after_run,
+    judge_command,
+    judge_spending,
+    prepare_judges,
+)
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
@@ -351,7 +356,7 @@ class _SuiteRun:
         decides = JUDGE_SCORE in (self.suite.spec.policy.gates or ())
         if not decides or not judged.lacks_judgments or stop is EndReason.INCOMPLETE:
             return stop
-        command = shlex.join(["outweigh", "judge", str(self.folder)])
+        command = judge_command(self.folder, retry_invalid=judged.totals.unusable > 0)
         self.observer.notify(
             f"judges decide about this suite, and not all runs are judged, so there is no verdict yet. Fix what the "
             f"lines above name, then run `{command}`; no trial is run again."

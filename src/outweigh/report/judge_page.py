@@ -9,7 +9,7 @@ from msgspec import Struct
 from outweigh.model.judgment import Judgment
 from outweigh.model.suite import JudgeSpec
 from outweigh.report.document import Block, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import UNKNOWN, format_dollars, format_score
+from outweigh.report.formatting import UNKNOWN, count_of, format_dollars, format_score
 from outweigh.score.judge_scores import judged_outcome
 
 MOST_REMARKS = 5
@@ -25,12 +25,22 @@ class JudgeTotals(Struct, frozen=True, kw_only=True):
 
 
 class JudgingTotals(Struct, frozen=True, kw_only=True):
-    """All judges; `asked` is how many judgments were added just now, `open` how many cases have none yet."""
+    """All judges; `asked` answers were added just now, `failed` of them unusable; `open` cases have none yet.
+
+    `retry_command` asks again for the answers that could not be used.
+    """
 
     accounts: Sequence[JudgeTotals]
     stop: str
     asked: int
+    failed: int
     open: int
+    retry_command: str
+
+    @property
+    def unusable(self) -> int:
+        """How many answers to the present questions could not be used."""
+        return sum(one.invalid_reason is not None for account in self.accounts for one in account.judgments)
 
 
 def judge_report(accounts: JudgingTotals) -> Report:
@@ -52,8 +62,11 @@ def summarize_judging(accounts: JudgingTotals) -> tuple[str, ...]:
 
 
 def _headline(accounts: JudgingTotals) -> str:
+    failed = f", {accounts.failed} failed" if accounts.failed else ""
+    earlier = accounts.unusable if not accounts.asked else 0
+    kept = f", {count_of(earlier, 'failed judgment')} not asked for again" if earlier else ""
     still = f", {accounts.open} still open" if accounts.open else ""
-    return f"{accounts.stop}: {accounts.asked} judgments added{still}"
+    return f"{accounts.stop}: {accounts.asked - accounts.failed} judgments added{failed}{kept}{still}"
 
 
 def _tone(accounts: JudgingTotals) -> Tone:
@@ -111,7 +124,10 @@ def _warnings(accounts: JudgingTotals) -> tuple[str, ...]:
     judgments = [judgment for account in accounts.accounts for judgment in account.judgments]
     invalid = [(judgment.invalid_reason, judgment.run_id) for judgment in judgments if judgment.invalid_reason]
     if invalid:
-        found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {_group_remarks(invalid)}")
+        found.append(
+            f"{count_of(len(invalid), 'answer')} could not be used; `{accounts.retry_command}` asks again: "
+            f"{_group_remarks(invalid)}"
+        )
     suspicious = [(warning, judgment.run_id) for judgment in judgments for warning in judgment.warnings]
     if suspicious:
         found.append(f"{len(suspicious)} times a run addressed its judge: {_group_remarks(suspicious)}")
@@ -133,6 +149,8 @@ def _payload(accounts: JudgingTotals) -> dict[str, Any]:
         "schema": "outweigh.judge/1",
         "stop": accounts.stop,
         "added": accounts.asked,
+        "added_valid": accounts.asked - accounts.failed,
+        "added_invalid": accounts.failed,
         "open": accounts.open,
         "judges": [_figures(account) for account in accounts.accounts],
         "warnings": list(_warnings(accounts)),
