@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -53,13 +54,13 @@ def test_the_mapping_is_shown_on_standard_error_and_nowhere_else(outweigh: Any, 
 
     assert answer.err.splitlines() == [
         f"outweigh: {data} is read as a table with one run per row:",
-        "  task                       Case",
-        "  arm                        Variant (baseline, with-notes)",
-        "  repeat                     Try",
-        "  passed                     Solved?",
-        "  duration, in milliseconds  latency (ms)",
-        "  cost, in US dollars        Cost ($)",
-        "  not used                   remarks",
+        "  task_id      Case",
+        "  arm          Variant (baseline, with-notes)",
+        "  repeat       Try",
+        "  success      Solved?",
+        "  duration_ms  latency (ms)",
+        "  cost_usd     Cost ($)",
+        "  not used     remarks",
         "  (--map FIELD=COLUMN sets a column, --map FIELD= leaves one out)",
         "outweigh: 'baseline' is the baseline, by its name",
     ]
@@ -141,6 +142,53 @@ def test_what_the_table_does_not_have_is_left_out_by_the_next_command(
     assert outweigh(*command.split()[1:]).out.startswith("IMPROVED")
 
 
+@pytest.mark.parametrize("repeats_are_numbered", [True, False])
+def test_the_names_that_are_shown_can_be_typed_after_map(
+    outweigh: Any, tmp_path: Path, repeats_are_numbered: bool
+) -> None:
+    table = (row if repeats_are_numbered else (*row[:2], *row[3:]) for row in rows())
+    header = HEADER if repeats_are_numbered else (*HEADER[:2], *HEADER[3:])
+    file = write(tmp_path / "data.csv", header, table)
+
+    first = outweigh("verdict", file, *GATES)
+    shown = [line.split(maxsplit=1) for line in first.err.splitlines() if line.startswith("  ") and "--map" not in line]
+    options = [f"{field}={column.partition(' (b')[0]}" for field, column in shown if field != "not"]
+    again = outweigh("verdict", file, *GATES, *(word for option in options for word in ("--map", option)))
+
+    assert len(options) == 6 - (not repeats_are_numbered)
+    assert (again.code, again.err) == (0, first.err)
+
+
+@pytest.mark.parametrize("verb", ["verdict", "import"])
+def test_a_wrong_field_is_a_usage_error_with_all_fields_and_the_nearest(
+    outweigh: Any, data: str, tmp_path: Path, verb: str
+) -> None:
+    target = ("-o", str(tmp_path / "runs")) if verb == "import" else ()
+    answer = outweigh(verb, data, *target, "--map", "pased=Solved?")
+
+    assert answer.code == 2
+    assert "--map pased=Solved?: there is no such field; there is task_id, arm" in answer.err
+    assert "Did you mean success?" in answer.err
+
+
+def test_all_missing_columns_are_asked_for_at_once_and_the_command_can_be_pasted(
+    outweigh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("data.csv"), ("Aufgabe", "Womit", "Mal", "Ging es", *HEADER[4:]), rows())
+
+    refused = outweigh("verdict", "data.csv", *GATES)
+    command = refused.err.splitlines()[-1].strip()
+
+    assert refused.code == 2
+    assert "no column could be the task, whether a run passed or the arm. It has" in refused.err
+    assert command == (
+        "outweigh verdict data.csv --gates pass_rate,duration,cost "
+        "--map task_id=Aufgabe --map 'success=Ging es' --map arm=Womit"
+    )
+    assert outweigh(*shlex.split(command)[1:]).out.startswith("IMPROVED")
+
+
 def test_arms_whose_names_say_nothing_get_both_commands(outweigh: Any, tmp_path: Path) -> None:
     file = write(tmp_path / "data.csv", HEADER, rows(baseline="plain"))
 
@@ -159,7 +207,7 @@ def test_a_column_can_be_named_or_left_out(outweigh: Any, tmp_path: Path) -> Non
     read = outweigh("verdict", file, "--map", "success=grade", "--map", "duration_ms=latency", "--map", "cost_usd=")
 
     assert (refused.code, "does not say its unit" in refused.err) == (2, True)
-    assert "not used                   Cost ($), remarks" in read.err
+    assert "not used     Cost ($), remarks" in read.err
 
 
 def test_a_score_becomes_a_pass_where_the_user_says_it_begins(outweigh: Any, tmp_path: Path) -> None:

@@ -21,16 +21,6 @@ _HEAD_BYTES = 100_000
 
 Notify = Callable[[str], None]
 
-FIELD_WORDS = {
-    "task_id": "task",
-    "success": "passed",
-    "duration_seconds": "duration",
-    "duration_ms": "duration, in milliseconds",
-    "cost_usd": "cost, in US dollars",
-    "input_tokens_with_cache": "input tokens with cache",
-}
-"""What a field is called where its mapping is shown, if not by its own name."""
-
 
 def open_runs(paths: Sequence[str], columns: Mapping[str, str], command: str, notify: Notify) -> StoreSet:
     """The stores at these paths.
@@ -109,12 +99,12 @@ def _open_table(path: Path, columns: Mapping[str, str], command: str, notify: No
 
 
 def describe_columns(path: Path, guessed: "GuessedColumns") -> Iterator[str]:
-    """Which column was taken for what, in lines that a person can check."""
+    """Which column was taken for which field, by the names that `--map` takes."""
     yield f"{path} is read as a table with one run per row:"
-    width = max(len(FIELD_WORDS.get(field, field)) for field in guessed.fields)
+    width = max(map(len, guessed.fields))
     for field, column in guessed.fields.items():
         told = f" ({', '.join(guessed.arms[:5])}{', …' if len(guessed.arms) > 5 else ''})" if field == "arm" else ""
-        yield f"  {FIELD_WORDS.get(field, field.replace('_', ' ')):<{width}}  {column}{told}"
+        yield f"  {field:<{width}}  {column}{told}"
     if guessed.unused:
         more = f" and {len(guessed.unused) - 10} more" if len(guessed.unused) > 10 else ""
         yield f"  {'not used':<{width}}  {', '.join(guessed.unused[:10])}{more}"

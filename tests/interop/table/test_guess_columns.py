@@ -213,7 +213,69 @@ def test_a_missing_column_is_asked_for_with_those_that_are_there(tmp_path: Path,
 
     assert f"no column could be {what}. It has" in said
     assert "  unknown name" in said
-    assert f"outweigh verdict data.csv --map {missing}=COLUMN" in said
+    assert said.splitlines()[-1] == f"  outweigh verdict data.csv --map '{missing}=unknown name'"
+
+
+def test_a_field_that_no_column_fits_is_left_to_the_user(tmp_path: Path) -> None:
+    columns = {"notes": ["long text"] * 12, "arm": CELLS["arm"], "points": ["0.5", "0.7"] * 6}
+
+    said = refusal(tmp_path, columns | {"status": ["ok", "error"] * 6, "where": CELLS["task_id"]})
+
+    assert "Name a column for each COLUMN, and run:" in said
+    assert "outweigh verdict data.csv --map task_id=where --map success=COLUMN\n" in said
+    assert "--map 'success=SCORE>=0.8'" in said
+
+
+def test_a_missing_and_an_ambiguous_column_are_one_error(tmp_path: Path) -> None:
+    columns = {"where": CELLS["task_id"], "arm": CELLS["arm"], "passed": ["1", "0"] * 6, "solved": ["0", "1"] * 6}
+
+    said = refusal(tmp_path, columns)
+
+    assert "no column could be the task. It has" in said
+    assert "more than one column could be whether a run passed: 'passed', 'solved'." in said
+    assert said.endswith("outweigh verdict data.csv --map task_id=where --map success=passed")
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "column"),
+    [
+        ("passed", "success", "success"),
+        ("ok", "success", "success"),
+        ("task", "task_id", "task_id"),
+        ("variant", "arm", "arm"),
+        ("cost", "cost_usd", "dear"),
+        ("duration", "duration_seconds", "secs"),
+        ("duration", "duration_ms", "took ms"),
+        ("seconds", "duration_seconds", "dear"),
+        ("tokens_in", "input_tokens", "count"),
+        ("completion_tokens", "output_tokens", "count"),
+    ],
+)
+def test_a_field_may_be_called_what_a_column_of_it_is_called(
+    tmp_path: Path, name: str, field: str, column: str
+) -> None:
+    numbers = CELLS["input_tokens"]
+    columns = table() | {"dear": numbers, "secs": numbers, "count": numbers} | {"took ms": numbers}
+    others = {"duration_seconds": "", "duration_ms": ""} if field not in ("duration_seconds", "duration_ms") else {}
+    others |= {"duration_seconds": ""} if field == "duration_ms" else {}
+    others |= {"duration_ms": ""} if field == "duration_seconds" else {}
+
+    assert guess(tmp_path, columns, {name: column} | others).fields[field] == column
+
+
+def test_a_duration_has_the_unit_of_its_column_or_none(tmp_path: Path) -> None:
+    said = refusal(tmp_path, table(duration_seconds="latency"), {"duration": "latency"})
+
+    assert "column 'latency' does not say its unit" in said
+    assert "--map duration_seconds=latency or --map duration_ms=latency" in said
+    assert "duration_seconds" not in guess(tmp_path, table(duration_seconds="secs"), {"duration": ""}).fields
+
+
+def test_two_names_of_one_field_must_agree(tmp_path: Path) -> None:
+    columns = table() | {"other": CELLS["success"]}
+
+    assert "two columns, 'success' and 'other'" in refusal(tmp_path, columns, {"success": "success", "passed": "other"})
+    assert guess(tmp_path, columns, {"success": "other", "passed": "other"}).fields["success"] == "other"
 
 
 @pytest.mark.parametrize(
@@ -302,7 +364,9 @@ def test_decimal_commas_in_one_column_and_points_in_another_are_refused(tmp_path
 
 def test_a_field_or_column_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     assert "there is no column 'nothing'" in refusal(tmp_path, table(), {"arm": "nothing"})
-    assert "there is no such field" in refusal(tmp_path, table(), {"colour": "arm"})
+    said = refusal(tmp_path, table(), {"colour": "arm"})
+    assert "there is no such field" in said
+    assert "Did you mean" not in said
 
 
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from outweigh.errors import EvidenceError
+from outweigh.errors import EvidenceError, UsageError
 from outweigh.interop.table.importer import TableImporter
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
@@ -122,9 +122,11 @@ def test_a_map_can_be_kept_in_a_file(tmp_path: Path, outweigh: Any) -> None:
 def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     path = lines(tmp_path / "runs.jsonl", a_row())
 
-    with pytest.raises(EvidenceError, match=r"no column 'cases'; there is 'case', 'config\.name', 'ok'"):
+    with pytest.raises(
+        UsageError, match=r"no column 'cases'; there is 'case', 'config\.name', 'ok'.* Did you mean 'case'"
+    ):
         runs_of(path, columns=COLUMNS | {"task_id": "cases"})
-    with pytest.raises(EvidenceError, match="no such field"):
+    with pytest.raises(UsageError, match=r"no such field.* Did you mean task_id\?"):
         runs_of(path, columns=COLUMNS | {"tasks": "case"})
 
 

@@ -45,6 +45,9 @@ _FIRM: dict[str, str] = {
     "status": "",
     "agent_version": "",
 }
+FIRM_NAMES = {name: field for field, names in _FIRM.items() for name in names.split()}
+"""The field that a name firmly means, by its words in lower case without anything between them."""
+
 _WEAK: dict[str, str] = {
     "success": "result outcome status score reward grade verdict",
     "arm": "model modelname modelid llm agent agentname agentversion harness provider prompt promptname promptversion "

@@ -3,12 +3,14 @@
 import operator
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from outweigh.errors import EvidenceError, quote_names
+from outweigh.errors import UsageError, quote_names
 from outweigh.interop import field_values as cell
 from outweigh.interop.field_values import seconds_between
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
+from outweigh.interop.table.column_names import FIRM_NAMES, NO_UNIT, match_name
 from outweigh.interop.table_rows import TableRow
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
@@ -82,14 +84,45 @@ def threshold_of(spec: str, sample: Mapping[str, Any]) -> float | None:
     return None if threshold is None else float(threshold["limit"])
 
 
+def resolve_fields(asked: Mapping[str, str]) -> dict[str, str]:
+    """The user's mapping by the fields' own names: `passed` is `success`, `cost` is `cost_usd`.
+
+    A name means a field here if a column of that name would. UsageError for a name that means none, and for two names
+    of one field with different columns.
+    """
+    found: dict[str, str] = {}
+    for name, column in asked.items():
+        for field in (name,) if name in FIELD_READERS else _meant_fields(name, column):
+            if found.setdefault(field, column) != column:
+                raise UsageError(f"--map gives {field} two columns, {found[field]!r} and {column!r}; name one.")
+    return found
+
+
+def _meant_fields(name: str, column: str) -> Sequence[str]:
+    """The field that another name means; a duration has the unit that its column states."""
+    meant = [match.field for match in match_name(name) if match.rank < 2]
+    if meant == [NO_UNIT]:
+        units = ("duration_seconds", "duration_ms")
+        stated = [match.field for match in match_name(column) if match.field in units]
+        if column and not stated:
+            ways = " or ".join(f"--map {unit}={column}" for unit in units)
+            raise UsageError(f"--map {name}={column}: column {column!r} does not say its unit. Write {ways}.")
+        return stated or units
+    if len(meant) != 1:
+        known = FIRM_NAMES | {field: field for field in FIELD_READERS}
+        near = get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+        hint = f" Did you mean {known[near[0]]}?" if near else ""
+        fields = ", ".join(FIELD_READERS)
+        raise UsageError(f"--map {name}={column}: there is no such field; there is {fields}.{hint}")
+    return meant
+
+
 def map_columns(asked: Mapping[str, str], sample: Mapping[str, Any]) -> list[MappedColumn]:
     """The user's mapping, and columns that have the name of a field and are not used for another.
 
     A field with an empty name is left out, also where a column is named like it.
     """
-    for field in asked:
-        if field not in FIELD_READERS:
-            raise EvidenceError(f"--map {field}=…: there is no such field; there is {', '.join(FIELD_READERS)}.")
+    asked = resolve_fields(asked)
     used = {part for spec in asked.values() for part in (spec, *columns_of(spec, sample))}
     own = {field: field for field in FIELD_READERS if field in sample and field not in asked and field not in used}
     return [_map_column(field, spec, sample) for field, spec in {**own, **asked}.items() if spec]
@@ -117,8 +150,10 @@ def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColum
     names = [spec] if spec in sample or field not in LABEL_FIELDS else spec.split(COLUMN_JOINER)
     for name in names:
         if not any(each == name or each.startswith(f"{name}.") for each in sample):
-            raise EvidenceError(
-                f"--map {field}={spec}: there is no column {name!r}; there is {quote_names(sample, 30)}."
+            near = get_close_matches(name, sample, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(
+                f"--map {field}={spec}: there is no column {name!r}; there is {quote_names(sample, 30)}.{hint}"
             )
     return MappedColumn(field, spec, tuple(tuple(name.split(".")) for name in names), FIELD_READERS[field])
 

@@ -14,7 +14,7 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.interop.field_values import read_amount
 from outweigh.interop.table.column_names import NO_UNIT, match_name
 from outweigh.interop.table.column_values import ColumnValues, is_readable, read_or_keep
-from outweigh.interop.table.columns import FIELD_READERS, columns_of, map_columns, threshold_of
+from outweigh.interop.table.columns import FIELD_READERS, columns_of, map_columns, resolve_fields, threshold_of
 from outweigh.interop.table_rows import column_examples, sampled_columns
 from outweigh.ports.importers import ImportNotes
 
@@ -54,7 +54,8 @@ def guess_columns(path: Path, asked: Mapping[str, str], command: str) -> Guessed
 
 class _Guess:
     def __init__(self, path: Path, asked: Mapping[str, str], command: str) -> None:
-        self._path, self._command, self._asked = path, command, asked
+        self._path, self._command = path, command
+        self._asked = asked = resolve_fields(asked)
         notes = ImportNotes()
         self._columns = sampled_columns(path, notes)
         if not self._columns:
@@ -72,9 +73,7 @@ class _Guess:
 
     def choose(self) -> GuessedColumns:
         """Choose a column for every field, the needed ones first, and check them together."""
-        for field in _NEEDED:
-            if field not in self._found:
-                self._found[field] = self._choose_needed(field)
+        self._choose_needed()
         for field in FIELD_READERS:
             if field not in self._asked and field not in _NEEDED:
                 self._choose_other(field)
@@ -94,16 +93,30 @@ class _Guess:
         taken = self._found.values()
         return [name for name, rank in self._matches[field].items() if rank in ranks and name not in taken]
 
-    def _choose_needed(self, field: str) -> str:
+    def _choose_needed(self) -> None:
+        """Choose the columns that a comparison needs; one error asks for all that are not clear."""
+        unclear: dict[str, list[str]] = {}
+        for field in _NEEDED:
+            if field in self._found:
+                continue
+            columns = self._candidates(field)
+            if len(columns) == 1 or (columns and self._values.are_equal(columns, FIELD_READERS[field])):
+                self._found[field] = columns[0]
+            else:
+                unclear[field] = columns
+        if unclear:
+            raise UsageError(self._ask_all(unclear))
+        for field in _NEEDED:
+            if field not in self._asked:
+                self._require_readable(field, self._found[field])
+
+    def _candidates(self, field: str) -> list[str]:
         columns = self._named(field, (0, 1)) or [name for name in self._named(field, (2,)) if self._is_fit(field, name)]
         if field != "success":
             # A column with one value tells neither tasks nor arms apart.
             columns = [name for name in columns if len(self._values.of(name)) > 1] or columns
             columns = [name for name in columns if self._matches[field][name] == 0] or columns
-        if len(columns) != 1 and not (columns and self._values.are_equal(columns, FIELD_READERS[field])):
-            raise UsageError(self._ask(field, columns))
-        self._require_readable(field, columns[0])
-        return columns[0]
+        return columns
 
     def _is_fit(self, field: str, column: str) -> bool:
         """Whether the values of a column whose name says little are what they are taken for."""
@@ -225,16 +238,62 @@ class _Guess:
         return f"Correct it, or leave the field out:\n{self._line(f'{field}=')}"
 
     def _ask(self, field: str, columns: Sequence[str]) -> str:
+        lines = [self._line(f"{field}={name}") for name in columns]
         what = _NEEDED.get(field, field)
-        if columns:
-            lines = [self._line(f"{field}={name}") for name in columns]
-            return "\n".join([f"{self._path}: more than one column could be {what}. Choose one:", *lines])
-        examples = column_examples(self._columns)
-        lines = [f"{self._path}: no column could be {what}. It has", *examples, "Name one, as in:"]
-        return "\n".join([*lines, self._line(f"{field}=COLUMN") + self._threshold_line(field)])
+        return "\n".join([f"{self._path}: more than one column could be {what}. Choose one:", *lines])
+
+    def _ask_all(self, unclear: Mapping[str, Sequence[str]]) -> str:
+        """Every needed field that has no column or several, and one command that names a column for each."""
+        missing = [field for field, columns in unclear.items() if not columns]
+        if not missing and len(unclear) == 1:
+            return self._ask(*next(iter(unclear.items())))
+        lines = []
+        if missing:
+            *others, last = (_NEEDED[field] for field in missing)
+            what = f"{', '.join(others)} or {last}" if others else last
+            lines += [f"{self._path}: no column could be {what}. It has", *column_examples(self._columns)]
+        for field, columns in unclear.items():
+            if columns:
+                lines.append(f"{self._path}: more than one column could be {_NEEDED[field]}: {quote_names(columns)}.")
+        options = self._propose(unclear)
+        if "COLUMN" in options.values():
+            lines.append("Name a column for each COLUMN, and run:")
+        else:
+            lines.append("Going by the values, this might be meant; check it and run it:")
+        lines.append(self._line(*(f"{field}={column}" for field, column in options.items())))
+        return "\n".join(lines) + ("" if options.get("success") != "COLUMN" else self._threshold_line("success"))
+
+    def _propose(self, unclear: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """A column for every unclear field, by its values; `COLUMN` where none fits. It is shown and never applied."""
+        used = {column for spec in self._found.values() for column in columns_of(spec, self._columns)}
+        free = [name for name in self._columns if name not in used and not _is_measure(name)]
+        values = ColumnValues(self._path, set(free))
+        chosen = dict.fromkeys(unclear, "COLUMN")
+        for field in ("success", "arm", "task_id"):
+            if field not in unclear:
+                continue
+            open_ = [name for name in unclear[field] or free if name in free and name not in chosen.values()]
+            fitting = [name for name in open_ if _could_be(field, name, values)]
+            # Arms are few and tasks are many.
+            fitting.sort(key=lambda name: len(values.of(name)), reverse=field == "task_id")
+            chosen[field] = next(iter(fitting), "COLUMN")
+        return chosen
 
     def _threshold_line(self, field: str) -> str:
         return f"\n{self._line('success=SCORE>=0.8')}" if field == "success" else ""
 
-    def _line(self, option: str) -> str:
-        return f"  {self._command} --map {quote(option)}"
+    def _line(self, *options: str) -> str:
+        return " ".join([f"  {self._command}", *(f"--map {quote(option)}" for option in options)])
+
+
+def _is_measure(column: str) -> bool:
+    return any(match.field in _MEASURED or match.field == NO_UNIT for match in match_name(column))
+
+
+def _could_be(field: str, column: str, values: ColumnValues) -> bool:
+    """Whether the values of a column fit a field, whatever its name is."""
+    found = values.of(column)
+    if field == "success":
+        is_outcome = len(found) > 1 and all(is_readable(FIELD_READERS[field], value) for value in found)
+        return is_outcome and not column.lower().endswith("status")
+    return len(found) > 1 and not values.is_unique(column)

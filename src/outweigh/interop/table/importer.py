@@ -22,6 +22,7 @@ from outweigh.interop.table.columns import (
     looks_like_milliseconds,
     make_row_run,
     map_columns,
+    resolve_fields,
 )
 from outweigh.interop.table_rows import TableRow, column_examples, sampled_columns, table_rows
 from outweigh.model.run_record import RunRecord, Trial
@@ -153,10 +154,11 @@ class TableImporter:
             raise EvidenceError(f"{first_rows.unreadable[0]}. None of the first rows can be read; is it a table?")
         if not sample:
             raise EvidenceError(f"{request.path} has no rows.")
-        columns = map_columns(request.columns, sample)
+        asked = resolve_fields(request.columns)
+        columns = map_columns(asked, sample)
         fields = {column.field for column in columns}
         if "task_id" not in fields or not ("arm" in fields or request.arm):
-            raise EvidenceError(mapping_help(str(request.path), sample, request.arm, request.columns))
+            raise EvidenceError(mapping_help(str(request.path), sample, request.arm, asked))
         _warn(fields, propose_mapping(sample), notes)
         if looks_like_milliseconds({column.field: column.shown for column in columns}, sample):
             notes.warn("duration_seconds is a thousand times the time from start to end; map it as duration_ms.")
