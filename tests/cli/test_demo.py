@@ -80,6 +80,23 @@ def test_the_next_command_of_its_verdict_works_when_pasted(outweigh: Any, demo: 
     assert outweigh(*command[1:]).code == 0
 
 
+def test_it_says_where_its_report_is_instead_of_writing_it_again(outweigh: Any, demo: Shown) -> None:
+    shown = "".join(outweigh("demo", "-o", str(demo.store)).out.split())
+
+    assert f"better:open{demo.store}/report.html" in shown
+    assert "outweighreport" not in shown
+
+
+def test_a_plan_from_its_records_has_no_dollars_that_nobody_spent(outweigh: Any, demo: Shown) -> None:
+    asked = ("plan", str(demo.store), "--candidate", "better", "--tasks", "10,20", "--repeats", "1,5")
+
+    shown, stated = outweigh(*asked).out, outweigh(*asked, "--run-cost", "2").out
+
+    assert "simulated" in shown
+    assert not re.search(r"\$\d", shown)
+    assert "$40.00" in stated, "10 tasks × 1 repeat × 2 arms, at a price that the user states"
+
+
 def test_a_store_of_another_experiment_ends_the_demo_before_it_shows_anything(outweigh: Any, tmp_path: Path) -> None:
     store = write_store(tmp_path / "store", [a_run("task", "other", 1)], ["other"])
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.cli.agent_experiment import END, AgentDesk, require_agent
 from tests.cli.engines import records
+from tests.cli.test_pasted_next_command import next_command
 from tests.engine.engine_fixtures import DONE, shell, write_suite
 from tests.prerequisites import needs
 
@@ -352,6 +353,15 @@ class TestReading:
         assert (answer["candidate"], answer["baseline"]) == ("skill@2", "none")
         assert answer["versions"]["tried"] == 2
         assert [each["candidate"] for each in answer["versions"]["earlier"]] == ["skill"]
+
+    def test_the_next_command_about_a_second_version_works_when_it_is_pasted(self, loop: Loop) -> None:
+        loop.edit_and_run(FAILED + " true")
+        loop.edit_and_run(SOLVED)
+
+        command = next_command(loop.outweigh("verdict", str(loop.store)).out)
+
+        assert str(loop.store) in command
+        assert loop.outweigh(*command[1:]).code == 0
 
     def test_the_report_has_all_versions_in_one_table(self, loop: Loop, tmp_path: Path) -> None:
         loop.edit_and_run(edited(1))

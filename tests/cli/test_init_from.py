@@ -23,7 +23,7 @@ def test_a_skill_becomes_a_suite_and_the_next_commands_are_named(outweigh: Any, 
 
     assert (answer.code, answer.err) == (0, "")
     assert "was read as skill-creator: 2 tasks, without_skill and with_skill." in answer.out
-    assert "2 tasks can show no more than a direction: a verdict takes at least 6." in answer.out
+    assert "2 tasks can show no more than a direction: a verdict takes at least 6, and " in answer.out
     assert f"  cd {tmp_path / 'suite'}\n  outweigh doctor" in answer.out
     assert "\n  outweigh verdict " in answer.out
     assert found_in(tmp_path / "suite") == [

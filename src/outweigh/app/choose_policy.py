@@ -4,7 +4,7 @@ A policy that the caller names leaves nothing of the suite's.
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,6 +38,27 @@ class PolicyRequest(Struct, frozen=True, kw_only=True):
     planned_tasks: int | None = None
     fixed_suite: bool = False
     seed: int = 0
+
+    def options(self) -> Iterator[tuple[str, ...]]:
+        """The options of a command that decides by the same rule, each with its value."""
+        named = {
+            "--policy": self.policy,
+            "--gates": None if self.gates is None else ",".join(self.gates),
+            "--value": None if self.value_usd is None else f"{self.value_usd:.15g}",
+            "--policy-version": None if self.version is None else str(self.version),
+            "--planned-tasks": None if self.planned_tasks is None else str(self.planned_tasks),
+            "--infer": "runs" if self.fixed_suite else None,
+            "--seed": str(self.seed) if self.seed else None,
+        }
+        yield from ((option, value) for option, value in named.items() if value is not None)
+        yield from (("--margin", text) for text in _texts(self.margins))
+        yield from (("--tolerance", text) for text in _texts(self.tolerances))
+        if self.sequential:
+            yield ("--sequential",)
+
+
+def _texts(numbers: Mapping[str, float] | tuple[str, ...]) -> tuple[str, ...]:
+    return numbers if isinstance(numbers, tuple) else tuple(f"{name}={x:.15g}" for name, x in numbers.items())
 
 
 SUITE_RULE = PolicyRequest()

@@ -21,7 +21,7 @@ from outweigh.model.arm import ArmSpec, bare_arm
 from outweigh.model.suite import GatewaySpec, SuiteSpec
 from outweigh.plugins import adapter_names, load_adapter, load_adapters
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, SuiteReader
-from outweigh.verdict.evidence_settings import MINIMUM_TASKS
+from outweigh.verdict.evidence_settings import FEWEST_FOR_A_GAIN, MINIMUM_TASKS
 from outweigh.verdict.policy import check_policy
 
 SKILL_FORMAT = "skill-creator"
@@ -119,6 +119,7 @@ class ConvertedSuite:
     folder: Path
     files: int
     tasks_for_a_verdict: int = MINIMUM_TASKS
+    tasks_for_a_gain: int = FEWEST_FOR_A_GAIN
 
     @property
     def notes_file(self) -> Path:

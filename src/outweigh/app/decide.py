@@ -5,6 +5,7 @@ The command line and the Python API both come through here.
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -95,6 +96,7 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
     candidate, and refused where there are several. `earlier` are versions of arms that the suite no longer has.
     """
 
+    request: DecideRequest
     compared: ComparedArms
     policy: ChosenPolicy
     candidates: tuple[CandidateResult, ...]
@@ -108,10 +110,14 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
         whole = add_setup_changes(answer, compared.stores.setup(compared.baseline, compared.candidates))
         return add_version_history(whole, self.history)
 
-    def summary(self, *, command: str | None = None, width: int = SCREEN_WIDTH) -> Report:
-        """The answer on one screen; `command` is what the user typed, which the next commands build on."""
+    def summary(self, *, command: str | None = None, width: int = SCREEN_WIDTH, written: Path | None = None) -> Report:
+        """The answer on one screen; `command` is what the user typed, which the next commands build on.
+
+        `written` is the page of the report, where there is one already.
+        """
         verdicts = [each.verdict for each in self.candidates]
-        screen = Screen(command=self._command(command), width=width)
+        page = None if written is None else str(written)
+        screen = Screen(command=replace(self._command(command), written=page), width=width)
         return add_version_line(verdicts_summary(verdicts, self.compared.comparisons, screen), self.history)
 
     def _command(self, typed: str | None) -> VerdictCommand:
@@ -121,12 +127,19 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
         from_suite = experiment is not None and experiment.baseline == self.baseline
         chosen = [word for each in self.candidates for word in ("--candidate", each.name)]
         arms = () if from_suite else ("--baseline", self.baseline, *chosen)
+        reading = tuple(self.request.evidence.option_words())
+        profile = self.request.arms.profile
+        rule = (*self.request.policy.options(), *(() if profile is None else (("--profile", profile),)))
+        words = ["outweigh", "verdict", *names, *arms, *reading, *chain.from_iterable(rule)]
         in_folder = from_suite and len(names) == 1 and stores.stores[0].folder is not None
         return VerdictCommand(
-            words=typed or shlex.join(["outweigh", "verdict", *names, *arms]),
+            words=typed or shlex.join(words),
             runs=names,
             arm_options=arms,
+            reading_options=reading,
+            rule_options=rule,
             store=names[0] if in_folder else None,
+            keeps_runs=len(names) == 1 and (stores.stores[0].folder is not None or names[0].endswith(".jsonl")),
         )
 
     @property
@@ -256,7 +269,9 @@ def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
         for comparison, verdict in zip(comparisons, decided, strict=True)
     )
     number = len(compared.comparisons)
-    return DecisionResult(compared=compared, policy=policy, candidates=results[:number], earlier=results[number:])
+    return DecisionResult(
+        request=request, compared=compared, policy=policy, candidates=results[:number], earlier=results[number:]
+    )
 
 
 def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:

@@ -4,7 +4,7 @@ Everything that may block a promotion is put together here, for the library and 
 could not be read, judges' limits, and rules that were edited after the runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,12 +23,25 @@ from outweigh.store.store import StoreSet
 
 
 class EvidenceRequest(Struct, frozen=True, kw_only=True):
-    """What to read. `prices` and `changes` are files; the bundled prices follow the caller's."""
+    """What to read. `prices` and `changes` are files; the bundled prices follow the caller's.
+
+    `columns` are those that the user named when the stores were opened, for commands that read them again.
+    """
 
     stores: StoreSet
     skip_invalid: bool = False
     prices: str | None = None
     changes: str | None = None
+    columns: Mapping[str, str] = {}
+
+    def option_words(self) -> Iterator[str]:
+        """The options of a command that reads the same records in the same way."""
+        if self.skip_invalid:
+            yield "--skip-invalid"
+        if self.prices is not None:
+            yield f"--prices={self.prices}"
+        for field, column in self.columns.items():
+            yield f"--map={field}={column}"
 
 
 def read_evidence(request: EvidenceRequest) -> Evidence:

@@ -126,6 +126,7 @@ def _from_pilot(request: PlanRequest) -> ExperimentPlan:
         notes=(*pilot.warnings, *gates.notes, *doubts, *_older_version(settings.version)),
         pilot=pilot,
         components=pilot.components,
+        simulated=comparison.simulated and request.run_cost is None,
     )
     return _plan(request, metric, source)
 
@@ -227,6 +228,7 @@ class _Source:
     pilot: Pilot | None
     components: VarianceComponents
     suite_size: tuple[int, int] | None = None
+    simulated: bool = False
 
 
 def _plan(request: PlanRequest, metric: str, source: _Source) -> ExperimentPlan:
@@ -257,6 +259,7 @@ def _plan(request: PlanRequest, metric: str, source: _Source) -> ExperimentPlan:
         visible=None
         if source.suite_size is None or source.suite_size[0] < MINIMUM_TASKS
         else planner.visible(metric, *source.suite_size, goal.power),
+        simulated=source.simulated,
     )
 
 

@@ -37,16 +37,16 @@ def main(arguments: Sequence[str]) -> int:
     ended = run(RunRequest(suite=SuiteRequest(path=str(DEMO_SUITE)), output=store), _DemoObserver(None))
     if ended is not EndReason.DONE:
         return RUN_EXIT_CODES[ended] if isinstance(ended, EndReason) else ExitCode.NOT_SATISFIED
-    decided = _write_report(store)
+    page = store / "report.html"
+    decided = _write_report(store, page)
     command = _show("verdict", str(store))
-    print_report(decided.summary(command=command, width=screen_width()), "text")
+    print_report(decided.summary(command=command, width=screen_width(), written=page), "text")
     print(f"The agent is simulated; the tasks and their checks are real. Your own suite: {START_COMMAND}")
     return ExitCode.SATISFIED
 
 
-def _write_report(store: Path) -> DecisionResult:
+def _write_report(store: Path, page: Path) -> DecisionResult:
     """The page that the next command of the verdict would write."""
-    page = store / "report.html"
     command = shlex.join(["outweigh", "report", str(store), "-o", str(page)])
     request = DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([str(store)])))
     return report(ReportRequest(decide=request, command=command, output=page)).decided

@@ -66,12 +66,20 @@ def _print_converted(converted: "ConvertedSuite", source: Path) -> None:
     tasks = "1 task" if len(draft.tasks) == 1 else f"{len(draft.tasks)} tasks"
     print_escaped(f"{source} was read as {converted.format}: {tasks}, {arms}.")
     print_escaped(f"{converted.files} files written; {folder / SUITE_FILE} is the experiment.")
-    if len(draft.tasks) < (fewest := converted.tasks_for_a_verdict):
-        print_escaped(f"{tasks} can show no more than a direction: a verdict takes at least {fewest}.")
+    if len(draft.tasks) < converted.tasks_for_a_gain:
+        print_escaped(_describe_few_tasks(tasks, converted))
     _print_notes(draft.notes, converted.notes_file)
     for provider, variable, address in converted.own_addresses():
         print_escaped(f"{variable} is set, so [gateway.{provider}] asks {address}.")
     _print_next_steps(folder, _converted_steps(suite))
+
+
+def _describe_few_tasks(tasks: str, converted: "ConvertedSuite") -> str:
+    fewest = converted.tasks_for_a_verdict
+    gain = f"a better pass rate alone is called improved from {converted.tasks_for_a_gain} on"
+    if len(converted.draft.tasks) < fewest:
+        return f"{tasks} can show no more than a direction: a verdict takes at least {fewest}, and {gain}."
+    return f"{tasks} are just enough for a verdict; {gain}."
 
 
 def _print_notes(notes: tuple[str, ...], file: Path) -> None:

@@ -39,6 +39,7 @@ class ReadingOptions(CommandOptions):
             skip_invalid=self.skip_invalid,
             prices=self.prices,
             changes=self.changes,
+            columns=self.columns(),
         )
 
     def columns(self) -> dict[str, str]:

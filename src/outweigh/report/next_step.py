@@ -1,43 +1,73 @@
 """What to do after a verdict: a few words, and a command that works when it is pasted."""
 
 import shlex
+from itertools import chain
 
 from msgspec import Struct
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import TaskComparison
-from outweigh.report.formatting import format_dollars
+from outweigh.compare.pilot import read_pilot
+from outweigh.errors import EvidenceError
+from outweigh.report.formatting import count_of, format_dollars
 from outweigh.verdict.decision import Decision, GateState, RequiredSample, Verdict
-from outweigh.verdict.evidence_settings import JUDGE_SCORE, PASS_RATE, gate_title
+from outweigh.verdict.evidence_settings import GATED_METRICS, JUDGE_SCORE, PASS_RATE, gate_title
 from outweigh.verdict.promotion import may_promote
 
 EXAMPLE_VALUE_USD = "10"
+PLAN_RULE_OPTIONS = frozenset({"--gates", "--policy-version", "--seed"})
+"""What `outweigh plan` takes of the options that choose a rule. `outweigh promote` takes none of them."""
 
 
 class VerdictCommand(Struct, frozen=True, kw_only=True):
     """The command that asked for a verdict, and what other commands about the same records are made of.
 
     `runs` are the records as they were named. `arm_options` choose the arms, and are empty where the suite names them.
+    `reading_options` say how to read the records, `rule_options` how to decide, each with its value: a command that
+    lacks one of them could come to another decision.
     `store` is the folder of an experiment; None where there is none, so that commands that need one are not offered.
+    `keeps_runs` says whether `outweigh diff` can read the records, `written` where the report has been written already.
     """
 
     words: str
     runs: tuple[str, ...]
     arm_options: tuple[str, ...] = ()
+    reading_options: tuple[str, ...] = ()
+    rule_options: tuple[tuple[str, ...], ...] = ()
     store: str | None = None
+    keeps_runs: bool = True
+    written: str | None = None
+
+    @property
+    def can_promote(self) -> bool:
+        """Whether `outweigh promote` would decide as this command does: it follows the suite's own rule."""
+        return self.store is not None and self.has_only(frozenset())
+
+    @property
+    def can_diff(self) -> bool:
+        """Whether `outweigh diff` finds the runs: it takes one store, and no options about reading."""
+        return self.keeps_runs and len(self.runs) == 1 and not self.reading_options
 
     def again(self, *options: str) -> str:
         """The same command with more options."""
         return f"{self.words} {shlex.join(options)}"
 
-    def about(self, verb: str, candidate: str, *options: str) -> str:
+    def about(self, verb: str, candidate: str) -> str:
         """Another command about one candidate of the same records."""
-        return shlex.join(["outweigh", verb, *self.runs, *self.arm_options[:2], "--candidate", candidate, *options])
+        arms = (*self.arm_options[:2], "--candidate", candidate)
+        return shlex.join(["outweigh", verb, *self.runs, *arms, *self._all_options()])
+
+    def has_only(self, accepted: frozenset[str]) -> bool:
+        """Whether a verb that takes these rule options can follow the rule of this command."""
+        return all(option in accepted for option, *_ in self.rule_options)
 
     def report(self) -> str:
         """The command that writes the report; into the store where there is one."""
         page = "report.html" if self.store is None else f"{self.store.rstrip('/')}/report.html"
-        return shlex.join(["outweigh", "report", *self.runs, *self.arm_options, "-o", page])
+        return shlex.join(["outweigh", "report", *self.runs, *self.arm_options, *self._all_options(), "-o", page])
+
+    def _all_options(self) -> tuple[str, ...]:
+        return (*self.reading_options, *chain.from_iterable(self.rule_options))
 
 
 class NextStep(Struct, frozen=True, kw_only=True):
@@ -54,19 +84,25 @@ def next_step(verdict: Verdict, comparison: Comparison, command: VerdictCommand)
         words = f"{missing} runs have no judgment; judge them, then decide again"
         return NextStep(words=words, command=shlex.join(["outweigh", "judge", command.store]))
     match verdict.decision:
-        case Decision.IMPROVED if may_promote(verdict, comparison.evidence_sha256) and command.store is not None:
+        case Decision.IMPROVED if may_promote(verdict, comparison.evidence_sha256) and command.can_promote:
             return NextStep(
                 words="see the pull request that would ship it", command=command.about("promote", candidate)
             )
         case Decision.TRADE_OFF:
             words = f"say what a solved task is worth to you, for example ${EXAMPLE_VALUE_USD}"
             return NextStep(words=words, command=command.again("--value", EXAMPLE_VALUE_USD))
-        case Decision.REGRESSED if (lost := _lost_task(comparison)) is not None and len(command.runs) == 1:
+        case Decision.REGRESSED if (lost := _lost_task(comparison)) is not None and command.can_diff:
             pair = (f"{lost.task_id}/{arm}/{_first_repeat(comparison, lost, arm)}" for arm in _names(comparison))
             words = f"compare a run of {lost.task_id}, where the candidate lost most, side by side"
             return NextStep(words=words, command=shlex.join(["outweigh", "diff", *command.runs, *pair]))
         case Decision.INCONCLUSIVE if (step := _step_to_decide(verdict, comparison, command)) is not None:
             return step
+    return _read_report(command)
+
+
+def _read_report(command: VerdictCommand) -> NextStep:
+    if command.written is not None:
+        return NextStep(words=f"open {command.written}", command=None)
     return NextStep(words="read the report", command=command.report())
 
 
@@ -74,12 +110,25 @@ def _step_to_decide(verdict: Verdict, comparison: Comparison, command: VerdictCo
     """More tasks or repeats, or fewer gates where the records lack a resource; None where neither would help."""
     if verdict.needs is not None and not _unusable(verdict):
         words = describe_needs(verdict.needs, simulated=comparison.simulated)
-        return NextStep(words=words, command=command.about("plan", comparison.candidate.name))
+        if command.has_only(PLAN_RULE_OPTIONS) and _shows_variation(verdict, comparison):
+            return NextStep(words=words, command=command.about("plan", comparison.candidate.name))
+        return NextStep(words=f"{words}; the report says what is open", command=command.report())
     if unrecorded := _unrecorded_resources(verdict):
         known = [gate.name for gate in verdict.gates if gate.name not in unrecorded]
         words = f"decide without {' and '.join(map(gate_title, unrecorded))}, which the records do not have"
         return NextStep(words=words, command=command.again("--gates", ",".join(known)))
     return None
+
+
+def _shows_variation(verdict: Verdict, comparison: Comparison) -> bool:
+    """Whether `outweigh plan` can take these records for a pilot; it refuses those that do not vary."""
+    names = {gate.name for gate in verdict.gates}
+    metric = GATED_METRICS[JUDGE_SCORE if JUDGE_SCORE in names and PASS_RATE not in names else PASS_RATE]
+    try:
+        read_pilot(comparison, metric.metric, logs=False)
+    except EvidenceError:
+        return False
+    return True
 
 
 def _unrecorded_resources(verdict: Verdict) -> list[str]:
@@ -103,11 +152,11 @@ def unjudged_runs(verdict: Verdict, comparison: Comparison) -> int:
 def describe_needs(needs: RequiredSample, *, simulated: bool) -> str:
     """What it would probably take to decide, in one sentence."""
     if not needs.more_tasks:
-        return f"about {needs.more_repeats:,} more repeats of every task would probably decide"
+        return f"about {count_of(needs.more_repeats or 0, 'more repeat')} of every task would probably decide"
     price = "" if needs.cost_usd is None or simulated else f" (about {format_dollars(needs.cost_usd)})"
     fewer = needs.more_tasks_as_seen
     seen = f", or {fewer:,} if the effects are as large as they look" if fewer and fewer < needs.more_tasks else ""
-    return f"about {needs.more_tasks:,} more tasks{price} would probably decide{seen}"
+    return f"about {count_of(needs.more_tasks, 'more task')}{price} would probably decide{seen}"
 
 
 def _unusable(verdict: Verdict) -> bool:

@@ -8,10 +8,10 @@ from math import ceil
 from msgspec.structs import asdict
 
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import UNKNOWN, format_change, format_dollars, format_percent
+from outweigh.report.formatting import SIMULATED, UNKNOWN, format_change, format_dollars, format_percent
 from outweigh.report.json_output import Payload
 from outweigh.verdict.blockers import PromotionMinimum
-from outweigh.verdict.evidence_settings import GATED_METRICS, MINIMUM_TASKS, EffectScale, gate_title
+from outweigh.verdict.evidence_settings import FEWEST_FOR_A_GAIN, GATED_METRICS, MINIMUM_TASKS, EffectScale, gate_title
 from outweigh.verdict.planned_experiment import (
     Chance,
     ExperimentPlan,
@@ -42,7 +42,7 @@ def plan_report(plan: ExperimentPlan) -> Report:
     if plan.designs:
         blocks.append(_design_table(plan))
     if plan.looks is not None:
-        blocks.append(_look_table(plan.looks))
+        blocks.append(_look_table(plan, plan.looks))
     blocks += [_variance_table(plan), BulletList(title="Advice", items=(payload["advice"],), tone=Tone.PLAIN)]
     notes = (*NOTES, PILOT_NOTE) if plan.pilot is not None else NOTES
     blocks.extend(optional_bullets("Notes", notes))
@@ -138,7 +138,8 @@ def describe_visible(plan: ExperimentPlan) -> str:
     seen = plan.visible
     if seen is None:
         tasks = pluralize(plan.suite_tasks or 0, "task")
-        return f"{tasks}: no difference, however large; a verdict needs at least {MINIMUM_TASKS} tasks"
+        gain = f"and a better pass rate alone at least {FEWEST_FOR_A_GAIN}"
+        return f"{tasks}: no difference, however large; a verdict needs at least {MINIMUM_TASKS} tasks, {gain}"
     size = f"{pluralize(seen.tasks, 'task')} × {pluralize(seen.repeats, 'repeat')}"
     if seen.gain is not None:
         return f"{size}: a difference of {_amount(seen.gain, plan.goal)} or more"
@@ -155,7 +156,7 @@ def _lead(plan: ExperimentPlan) -> str:
     chance = f"{100 * plan.goal.power:g} %"
     more = f"no offered size is enough to call {wanted} improved in {chance}"
     if target is not None:
-        more = f"to call {wanted} improved in {chance}, take {describe_design(target)}"
+        more = f"to call {wanted} improved in {chance}, take {describe_design(target, simulated=plan.simulated)}"
     return " ".join((*_explain_visible(plan), f"What more would buy: {more}."))
 
 
@@ -188,7 +189,7 @@ def _describe_target(plan: ExperimentPlan) -> str:
     answer = (
         f"no offered design is called improved in {chance}"
         if target is None
-        else f"to be called improved in {chance}, take {describe_design(target)}"
+        else f"to be called improved in {chance}, take {describe_design(target, simulated=plan.simulated)}"
     )
     return f"plan for {wanted}{about}: {answer}"
 
@@ -201,10 +202,16 @@ def describe_effects(goal: PlanGoal) -> str:
     )
 
 
-def describe_design(design: PlannedDesign) -> str:
-    """What a design consists of."""
-    price = "" if design.cost_usd is None else f", {format_dollars(design.cost_usd)}"
+def describe_design(design: PlannedDesign, *, simulated: bool = False) -> str:
+    """What a design consists of, and its price unless that is only simulated."""
+    price = "" if design.cost_usd is None or simulated else f", {format_dollars(design.cost_usd)}"
     return f"{pluralize(design.tasks, 'task')} × {pluralize(design.repeats, 'repeat')} in each arm{price}"
+
+
+def _format_price(plan: ExperimentPlan, cost_usd: float | None) -> str:
+    if cost_usd is None:
+        return UNKNOWN
+    return SIMULATED if plan.simulated else format_dollars(cost_usd)
 
 
 def pluralize(number: int, thing: str) -> str:
@@ -229,7 +236,7 @@ def _size_table(plan: ExperimentPlan) -> Table:
         rows=tuple(
             (
                 f"{size.tasks:,} × {size.repeats:,}",
-                UNKNOWN if size.cost_usd is None else format_dollars(size.cost_usd),
+                _format_price(plan, size.cost_usd),
                 format_chance(size.improved),
                 format_chance(size.decided),
                 *(() if size.as_pilot is None else (format_chance(size.as_pilot),)),
@@ -270,14 +277,14 @@ def _design_table(plan: ExperimentPlan) -> Table:
                 pluralize(design.repeats, "repeat"),
                 f"{design.tasks:,}",
                 f"{design.runs:,}",
-                UNKNOWN if design.cost_usd is None else format_dollars(design.cost_usd),
+                _format_price(plan, design.cost_usd),
             )
             for design in plan.designs
         ),
     )
 
 
-def _look_table(forecast: LookForecast) -> Table:
+def _look_table(plan: ExperimentPlan, forecast: LookForecast) -> Table:
     design = forecast.design
     return Table(
         title=f"The cheapest design with {pluralize(forecast.looks, 'planned look')} (run --until-decided)",
@@ -288,7 +295,7 @@ def _look_table(forecast: LookForecast) -> Table:
                 _whole_percent(endings.improved),
                 _whole_percent(endings.ends_early),
                 f"{endings.tasks:.0f} of {design.tasks:,}",
-                UNKNOWN if endings.cost_usd is None else format_dollars(endings.cost_usd),
+                _format_price(plan, endings.cost_usd),
             )
             for name, endings in (("with these effects", forecast.stated), ("if the arms are alike", forecast.alike))
         ),
@@ -342,7 +349,7 @@ def advise(plan: ExperimentPlan) -> str:
     if task_usd > 0 and target is not None and target.repeats > step.repeats:
         return (
             f"Buy repeats before tasks: a new task costs {format_dollars(task_usd)} before it is run, and the cheapest "
-            f"design is {describe_design(target)}; {doubling}, {repeats} without new tasks."
+            f"design is {describe_design(target, simulated=plan.simulated)}; {doubling}, {repeats} without new tasks."
         )
     return f"Buy tasks, not repeats: {doubling}, and {repeats} for as many runs."
 

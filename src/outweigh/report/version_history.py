@@ -39,7 +39,7 @@ def add_version_line(report: Report, history: VersionHistory | None) -> Report:
     *others, last = report.blocks
     if not isinstance(last, KeyPoints):
         return replace(report, blocks=(*report.blocks, KeyPoints(rows=(line,))))
-    return replace(report, blocks=(*others, KeyPoints(rows=(*last.rows[:-1], line, *last.rows[-1:]))))
+    return replace(report, blocks=(*others, replace(last, rows=(*last.rows[:-1], line, *last.rows[-1:]))))
 
 
 def history_payload(history: VersionHistory) -> Payload:

@@ -117,6 +117,8 @@ TOTAL_TOLERANCE = 0.10
 """An improvement that is no gain in quality must be shown to keep every total below so much more."""
 
 MINIMUM_TASKS = 6
+FEWEST_FOR_A_GAIN = 7
+"""With fewer tasks a better pass rate alone is not called improved, even if every task turns from fail to pass."""
 UNPAIRED_TOLERANCE = 0.05
 UNKNOWN_TOLERANCE = 0.05
 

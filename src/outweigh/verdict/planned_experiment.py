@@ -130,6 +130,7 @@ class ExperimentPlan(Struct, frozen=True, kw_only=True):
     """`pilot` is None where there was none, `prices` where they are unknown; `gates` are those that were simulated, by
     this `version` of the rule. `looks` is for the cheapest design, where one is enough. `suite_tasks` is how many tasks
     the suite has, and `visible` what they can show; None without a suite, and where they are too few for any verdict.
+    `simulated` says that the prices are those of a pilot whose agents only pretended to spend dollars.
     """
 
     goal: PlanGoal
@@ -145,6 +146,7 @@ class ExperimentPlan(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     suite_tasks: int | None = None
     visible: VisibleChange | None = None
+    simulated: bool = False
 
     @property
     def target(self) -> PlannedDesign | None:

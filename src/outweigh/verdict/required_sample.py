@@ -98,10 +98,10 @@ def _describe(need: _Need, comparison: Comparison) -> RequiredSample | None:
 
 def _words(need: _Need, tasks: int, cost: float | None) -> Iterator[str]:
     if not tasks:
-        yield f"about {need.repeats} more repeats of every task"
+        yield f"about {need.repeats} more {'repeat' if need.repeats == 1 else 'repeats'} of every task"
         return
     price = "" if cost is None else f", about ${cost:,.2f} at this suite's prices"
-    yield f"about {tasks} more tasks{price}"
+    yield f"about {tasks} more {'task' if tasks == 1 else 'tasks'}{price}"
     if need.tasks_as_seen is None and need.tasks is None:
         return
     if need.tasks is None:

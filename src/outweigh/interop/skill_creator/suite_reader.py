@@ -168,8 +168,8 @@ def _comments(skill: str, tasks: int) -> dict[str, str]:
     return {
         "": f"Does the skill {skill} make a difference? The same agent without it and with it, on {tasks} evals of its "
         "author.",
-        "repeats": "Runs of every eval in every arm. A verdict takes 6 evals or more; `outweigh plan -c` says what can "
-        "be seen.",
+        "repeats": "Runs of every eval in every arm. A verdict takes at least 6 evals, and a better pass rate alone is "
+        "called improved from 7 on; `outweigh plan -c` says what can be seen.",
         f"arms.{WITH_SKILL_ARM}": "The only difference: a copy of the skill, without its evals, which say what is "
         "expected. Edit this copy and run the suite again to compare the next version.",
     }
