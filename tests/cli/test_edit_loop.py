@@ -135,7 +135,17 @@ class TestVersions:
         assert loop.runs() == {"none": 6, "skill": 6, "skill@2": 6}
         assert records(loop.store)[: len(before)] == before
         assert "skill has changed: version 2 is kept as skill@2, beside 'skill'." in said
-        assert "6 of 12 trials have a result already" in said
+        assert "reused: 6 of 12 runs (none 6); new: skill@2, 6 runs\n" in said
+
+    def test_a_run_of_a_version_says_what_it_spent_and_what_all_versions_cost(self, loop: Loop) -> None:
+        first = loop.edit_and_run(edited(1)).err
+        second = loop.edit_and_run(edited(2)).err
+        third = loop.edit_and_run(edited(3).replace(CENT, "")).err
+
+        assert "result, $0.12 spent\n" in first
+        assert "result, $0.06 spent now, $0.18 in this store\n" in second
+        unknown = "and 6 attempts have an unknown cost\n"
+        assert f"result, an unknown amount spent now, $0.18 in this store, {unknown}" in third
 
     def test_each_further_edit_is_one_more_version(self, loop: Loop) -> None:
         for number in range(4):

@@ -42,16 +42,16 @@ def test_an_experiment_that_goes_on_counts_what_was_there(outweigh: Any, suite: 
     idle = outweigh("run", "-c", suite, "-o", store)
 
     assert "4 of 8 trials have a result already" in resumed.err
-    assert "done: 8 of 8 trials have a result, $0.08 spent" in resumed.err
+    assert "done: 8 of 8 trials have a result, $0.04 spent now, $0.08 in this store\n" in resumed.err
     assert "8 of 8 trials have a result already" in idle.err
-    assert "done: 8 of 8 trials have a result, $0.08 spent" in idle.err
+    assert "done: 8 of 8 trials have a result, nothing spent now, $0.08 in this store\n" in idle.err
 
 
 def test_fewer_repeats_than_the_store_has_are_counted_as_asked(outweigh: Any, suite: str, store: str) -> None:
     outweigh("run", "-c", suite, "-o", store)
     fewer = outweigh("run", "-c", suite, "-o", store, "-k", "1")
 
-    assert "done: 4 of 4 trials have a result, $0.08 spent" in fewer.err
+    assert "done: 4 of 4 trials have a result, nothing spent now, $0.08 in this store\n" in fewer.err
 
 
 def test_nothing_to_compare_is_not_offered(outweigh: Any, suite: str, store: str) -> None:

@@ -1,6 +1,6 @@
 """What long use cases tell whoever watches them, so that they neither print nor handle signals themselves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from outweigh.engine.batch import EndReason
 from outweigh.engine.events import EventListener
 from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
+from outweigh.model.run_record import AgentKind, RunRecord, amount_paid
 from outweigh.report.judge_page import JudgingTotals
 
 Notify = Callable[[str], None]
@@ -45,6 +46,35 @@ class RunSummary:
     progress: ExperimentProgress
     cost_is_unknown: bool
     store: Path
+    spending: "StoreSpending"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSpending:
+    """What every attempt of this command cost, and every attempt in the store; None where a cost is unknown.
+
+    `simulated` says that all agents in the store only pretended, `simulated_now` the same of this command's.
+    """
+
+    now: tuple[float | None, ...]
+    total: tuple[float | None, ...]
+    simulated_now: bool
+    simulated: bool
+
+
+def store_spending(before: Collection[str], records: Sequence[RunRecord]) -> StoreSpending:
+    """What the records of a store cost; `before` are the run ids that were there when the command began."""
+    made = [record for record in records if record.run_id not in before]
+    return StoreSpending(
+        now=tuple(map(amount_paid, made)),
+        total=tuple(map(amount_paid, records)),
+        simulated_now=_all_simulated(made),
+        simulated=_all_simulated(records),
+    )
+
+
+def _all_simulated(records: Sequence[RunRecord]) -> bool:
+    return bool(records) and all(record.agent.kind is AgentKind.SCRIPTED for record in records)
 
 
 class RunObserver(Protocol):

@@ -23,7 +23,7 @@ from outweigh.app.judging_round import (
     judge_spending,
     prepare_judges,
 )
-from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
+from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals, store_spending
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
 from outweigh.app.sandbox_limits import with_default_limits
@@ -44,6 +44,7 @@ from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan, plan_even_looks
+from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import Executor
 from outweigh.prices import price_tables
 from outweigh.store.experiment_file import check_experiment, read_experiment
@@ -170,6 +171,10 @@ def _plan(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...]:
 
 def _repeats(suite: LoadedSuite, request: RunRequest) -> int:
     return request.repeats or effective_repeats(suite)
+
+
+def _records(store: FolderRunStore) -> list[RunRecord]:
+    return [record for attempts in store.finished().values() for record in attempts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +308,7 @@ class _SuiteRun:
         """Have the work watched, and sum up the whole experiment when it has ended."""
         for repair in store.repairs:
             self.observer.notify(str(repair))
+        before = {record.run_id for record in _records(store)}
         with self.observer.watch_runs(self.plan, signals) as watch:
             ended = work(watch)
         self._scan_for_cheats()
@@ -314,6 +320,7 @@ class _SuiteRun:
                 progress=experiment_progress(self.plan, store),
                 cost_is_unknown=ended.cost_is_unknown,
                 store=self.folder,
+                spending=store_spending(before, _records(store)),
             )
         )
         return ended.stop

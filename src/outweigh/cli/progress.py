@@ -14,7 +14,7 @@ from typing import TextIO
 
 import msgspec
 
-from outweigh.app.observer import RunSummary, RunWatch, StopSignals
+from outweigh.app.observer import RunSummary, RunWatch, StopSignals, StoreSpending
 from outweigh.cli.console import error_stream, interruptible, notify, write_notice
 from outweigh.engine.batch import EndReason
 from outweigh.engine.events import EngineEvent, EventKind, EventListener
@@ -22,7 +22,7 @@ from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
 from outweigh.model.failure import EXCLUDED_STATUSES, detail_line
-from outweigh.report.formatting import escape_controls, format_dollars
+from outweigh.report.formatting import count_of, escape_controls, format_dollars
 from outweigh.report.judge_page import JudgingTotals, summarize_judging
 
 QUIET_EVERY = 100
@@ -60,7 +60,17 @@ class RunProgress:
         self._paid = bool(progress.paid) and not progress.simulated
         self._earlier = self._done.total()
         if self._done.total():
-            self._say(f"{self._done.total()} of {self._total.total()} trials have a result already")
+            self._say(self._describe_earlier())
+
+    def _describe_earlier(self) -> str:
+        """What is not run again; where whole arms are new, as in a dry run, which those are."""
+        done, total = self._done.total(), self._total.total()
+        if all(self._done[arm] for arm in self._total):
+            return f"{done} of {total} trials have a result already"
+        kept = ", ".join(f"{arm} {number}" for arm, number in sorted(self._done.items()) if number)
+        missing = [(arm, self._total[arm] - self._done[arm]) for arm in self._total]
+        new = "; ".join(f"{arm}, {count_of(number, 'run')}" for arm, number in missing if number)
+        return f"reused: {done} of {count_of(total, 'run')} ({kept}); new: {new}"
 
     def __call__(self, event: EngineEvent) -> None:
         """Take note of one moment."""
@@ -165,7 +175,9 @@ def print_run_summary(summary: RunSummary, command: str | None = None) -> None:
     stop, plan, progress = summary.stop, summary.plan, summary.progress
     done = len(plan) - len(progress.left)
     stream = error_stream() if stop in _NEXT_STEPS else sys.stderr
-    write_notice(f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(progress)}\n", stream)
+    write_notice(
+        f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(summary.spending)}\n", stream
+    )
     if stop in (EndReason.DECIDED, EndReason.FUTILE):
         write_notice(f"{_describe_savings(plan, progress)}\n", stream)
     if stop in (EndReason.INCOMPLETE, EndReason.STOPPED):
@@ -189,16 +201,33 @@ def _reasons(progress: ExperimentProgress) -> Iterator[str]:
         yield f"and {len(found) - MAX_REASONS} more reasons"
 
 
-def _describe_spending(progress: ExperimentProgress) -> str:
+def _describe_spending(spending: StoreSpending) -> str:
     """Dollars that somebody told, and how many attempts nobody told of: an unknown cost is not $0."""
-    if progress.simulated:
+    if spending.simulated:
         return "costs are simulated"
-    unknown, spent = progress.paid.count(None), f"{format_dollars(progress.spent_usd)} spent"
-    if not unknown:
-        return spent
-    attempts = "1 attempt has" if unknown == 1 else f"{unknown} attempts have"
-    known = "" if unknown == len(progress.paid) else f"{spent}, and "
-    return f"{known}{attempts} an unknown cost"
+    known, unknown = _known_usd(spending.total), spending.total.count(None)
+    is_first = len(spending.now) == len(spending.total)
+    parts = []
+    if known is not None:
+        dollars = format_dollars(known)
+        parts.append(f"{dollars} spent" if is_first else f"{_spent_now(spending)}, {dollars} in this store")
+    if unknown:
+        parts.append("1 attempt has an unknown cost" if unknown == 1 else f"{unknown} attempts have an unknown cost")
+    return ", and ".join(parts) or "nothing spent"
+
+
+def _spent_now(spending: StoreSpending) -> str:
+    if not spending.now:
+        return "nothing spent now"
+    if spending.simulated_now:
+        return "simulated costs now"
+    known = _known_usd(spending.now)
+    return "an unknown amount spent now" if known is None else f"{format_dollars(known)} spent now"
+
+
+def _known_usd(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
 
 
 def _describe_savings(plan: Sequence[PlannedRun], progress: ExperimentProgress) -> str:
