@@ -337,9 +337,11 @@ class TestLooks:
 
         assert "decided: " in first.err
         assert "decided: " in second.err
-        assert made["none"] == made["skill"] < 28
+        # A decision may come while the next run is under way, so that one arm has a run more than the other.
+        assert abs(made["none"] - made["skill"]) <= 1
+        assert made["skill"] < 28
         assert made["skill"] < loop.runs()["skill@2"] < 28, "the second needs clearer evidence than the first"
-        assert loop.runs()["none"] == loop.runs()["skill@2"]
+        assert abs(loop.runs()["none"] - loop.runs()["skill@2"]) <= 1
         assert loop.verdict()["decision"] == "improved"
 
     def test_a_task_cannot_be_added_to_planned_looks(self, loop: Loop) -> None:
