@@ -49,7 +49,10 @@ def test_it_serves_until_it_is_told_to_stop(example: Path, tmp_path: Path, signa
 
     lines = [json.loads(line) for line in ledger.read_text().splitlines()]
     assert (process.returncode, first.status) == (0, 200)
-    assert "ANTHROPIC_BASE_URL=" in out.decode()
+    shown = out.decode()
+    assert f"export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=dummy\n" in shown
+    assert f"export OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=dummy\n" in shown
+    assert f"export GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY=dummy\n" in shown
     assert out.decode().splitlines()[-1].startswith("2 requests, 2 with tokens: 2,400 input, 120 output")
     assert err.decode().splitlines()[0] == "1 m turn[0]: answered, 200"
     assert [line["api_key"] for line in lines] == ["…wxyz", "dummy"]

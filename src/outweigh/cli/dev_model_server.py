@@ -103,10 +103,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _print_address(url: str) -> None:
-    from outweigh.testing.model_server.agent_commands import agent_commands  # noqa: PLC0415
+    from outweigh.testing.model_server.agent_commands import (  # noqa: PLC0415
+        agent_commands,
+        provider_exports,
+        suite_lines,
+    )
 
     # Flushed, because a program that waits for the address may read it through a pipe.
-    print(f"A scripted model listens at {url} until Ctrl-C. Lead an agent there with one of:\n")
+    print(f"A scripted model listens at {url} until Ctrl-C.\n")
+    print("To use it from another shell, paste the lines of the providers that you use:\n")
+    print("\n".join(provider_exports(url)))
+    print("\nTo use it in a suite, export the keys as above and add to suite.toml:\n")
+    print("\n".join(suite_lines(url)))
+    print("\nTo start an agent with it, use one of:\n")
     for command in agent_commands(url):
         print(f"# {command.agent}")
         if command.note:

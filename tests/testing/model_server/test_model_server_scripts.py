@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from tests.testing.model_server.model_clients import ask, question
 
 from outweigh.errors import UsageError
+from outweigh.model.suite import GatewaySpec, ProviderSpec
 from outweigh.testing.model_server import (
     Conversation,
     CutSpec,
@@ -19,7 +21,7 @@ from outweigh.testing.model_server import (
     parse_script,
     read_script,
 )
-from outweigh.testing.model_server.agent_commands import agent_commands
+from outweigh.testing.model_server.agent_commands import agent_commands, suite_lines
 from outweigh.testing.model_server.model_request import WireProtocol
 from outweigh.testing.model_server.model_script import ErrorKind
 from outweigh.testing.model_server.provider_errors import ERRORS_BY_PROTOCOL
@@ -174,3 +176,15 @@ def test_every_known_agent_is_led_to_the_server() -> None:
     assert len({command.agent for command in commands}) == len(commands) >= 8
     for command in commands:
         assert "http://127.0.0.1:12345" in command.line + (command.note or "")
+
+
+def test_the_lines_for_a_suite_point_every_provider_at_the_server() -> None:
+    lines = "\n".join(suite_lines("http://127.0.0.1:12345"))
+
+    gateway = msgspec.toml.decode(lines)["gateway"]
+
+    assert msgspec.convert(gateway, GatewaySpec) == GatewaySpec(
+        anthropic=ProviderSpec(url="http://127.0.0.1:12345", key="ANTHROPIC_API_KEY"),
+        openai=ProviderSpec(url="http://127.0.0.1:12345", key="OPENAI_API_KEY"),
+        gemini=ProviderSpec(url="http://127.0.0.1:12345", key="GEMINI_API_KEY"),
+    )

@@ -106,6 +106,21 @@ def agent_commands(url: str) -> tuple[AgentCommand, ...]:
     )
 
 
+def provider_exports(url: str) -> tuple[str, ...]:
+    """The lines that point programs of each provider at the server when they are pasted into a shell."""
+    return (
+        f"export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY={DUMMY_KEY}",
+        f"export OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY={DUMMY_KEY}",
+        f"export GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY={DUMMY_KEY}",
+    )
+
+
+def suite_lines(url: str) -> tuple[str, ...]:
+    """The lines of a `suite.toml` that send the requests of its agents to the server."""
+    keys = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
+    return ("[gateway]", *(f'{name} = {{ url = "{url}", key = "{key}" }}' for name, key in keys.items()))
+
+
 def _opencode_settings(url: str) -> str:
     options = {"baseURL": f"{url}/v1", "apiKey": DUMMY_KEY}
     provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {SCRIPTED_MODEL: {}}}
