@@ -168,3 +168,18 @@ def test_an_arm_that_would_not_be_what_it_says_is_in_the_way(
 
     assert answer.code == 1, answer.out + answer.err
     assert "tried served: the MCP server 'zoo' is declared and its state was 'failed'" in answer.out
+
+
+@pytest.mark.parametrize("verb", ["doctor", "run"])
+def test_an_agent_that_does_not_exist_is_refused_at_its_place_in_the_suite(
+    outweigh: Any, suite: Path, verb: str
+) -> None:
+    (suite / "suite.toml").write_text(SUITE.replace("claude-code", "claude"))
+
+    answer = outweigh(verb, "-c", str(suite))
+
+    assert answer.code == 2
+    assert (
+        f'{suite / "suite.toml"}:6:9: arms.plain.agent is "claude", which is not one of "acp", "aider",' in answer.err
+    )
+    assert '; did you mean "claude-code"?' in answer.err

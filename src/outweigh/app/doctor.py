@@ -18,7 +18,7 @@ from outweigh.app.preflight_suite import attack_tasks, preflight_tasks, store_pr
 from outweigh.app.probe_agents import arms_that_ask, probe_agents, probe_harbor, probe_judges
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
-from outweigh.app.suite_selection import read_suite
+from outweigh.app.suite_selection import read_suite, require_known_agents
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.engine.attack import TriedCheat
 from outweigh.engine.cheats import CHEATS
@@ -74,6 +74,8 @@ def examine(request: DoctorRequest, announce: Notify, confirm: Confirm = lambda 
     if request.attack and request.suite is None:
         raise UsageError("--attack tries cheats on the tasks of a suite; name the suite with -c.")
     suite = None if request.suite is None else read_suite(request.suite)
+    if suite is not None and request.suite is not None:
+        require_known_agents(suite, request.suite)
     if _is_for_harbor(suite) and (request.try_agents or request.attack or request.live or request.output is not None):
         raise UsageError(
             "--try-agents, --attack, --live and -o need sandboxes of this machine; the suite is run through Harbor."

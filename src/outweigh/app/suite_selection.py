@@ -7,6 +7,7 @@ brings itself.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,9 +15,11 @@ import msgspec
 
 from outweigh.engine.load_suite import LoadedSuite, load_baseline_at_refs, load_suite, suite_path
 from outweigh.engine.load_task import task_folders
-from outweigh.errors import UsageError, quote_names
+from outweigh.errors import UsageError, quote_names, quote_value
 from outweigh.model.agent_files import configuration_kind
+from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import Executor
+from outweigh.plugins import adapter_names
 from outweigh.verdict.policy import check_policy
 from outweigh.workspace.revisions import GitRevisions
 
@@ -50,7 +53,9 @@ def choose_suite(request: SuiteRequest) -> Iterator[LoadedSuite]:
     if request.base is None:
         if request.head is not None:
             raise UsageError("--head needs a --base to be compared with.")
-        yield _with_executor(read_suite(request.path, request.repository), request.executor)
+        suite = _with_executor(read_suite(request.path, request.repository), request.executor)
+        require_known_agents(suite, request.path)
+        yield suite
         return
     with load_two_revisions(Path(request.path), request.base, request.head, request.repository) as suite:
         yield _with_executor(suite, request.executor)
@@ -88,6 +93,23 @@ def _with_executor(suite: LoadedSuite, executor: Executor | None) -> LoadedSuite
     if executor is None:
         return suite
     return replace(suite, spec=msgspec.structs.replace(suite.spec, executor=executor))
+
+
+def require_known_agents(suite: LoadedSuite, path: str) -> None:
+    """Refuse an agent that is not installed, at its place in the suite file; Harbor has agents of its own."""
+    if suite.spec.executor is Executor.HARBOR:
+        return
+    known = adapter_names("agent")
+    for name, arm in suite.spec.arms.items():
+        if arm.agent is not None and arm.agent not in known:
+            file = suite_path(Path(path))
+            near = get_close_matches(arm.agent, known, n=1)
+            hint = f"; did you mean {quote_value(near[0])}?" if near else "."
+            allowed = ", ".join(map(quote_value, known))
+            raise SourceDocument(file.read_bytes(), str(file)).error(
+                ("arms", name, "agent"),
+                f"arms.{name}.agent is {quote_value(arm.agent)}, which is not one of {allowed}{hint}",
+            )
 
 
 def nothing_to_compare(suite: LoadedSuite, request: SuiteRequest) -> str | None:
