@@ -138,7 +138,9 @@ def test_a_short_pause_that_a_forge_asks_for_is_made() -> None:
         assert GitHub().open_pull_request(project, PULL_REQUEST_DRAFT).is_open
 
 
-@pytest.mark.parametrize(("content", "said"), [("no table", "no pull request"), ({"number": "one"}, "no pull request")])
+@pytest.mark.parametrize(
+    ("content", "said"), [("no table", "not a pull request"), ({"number": "one"}, "not a pull request")]
+)
 def test_an_answer_that_is_no_pull_request_is_refused(content: Any, said: str) -> None:
     with hub() as (forge, project):
         forge.canned = [CannedResponse("POST", 201, content=content)]
