@@ -362,7 +362,7 @@ class TestBadInput:
             (lambda text: text.replace('"b" = {', '"b" = {"extends" = "b", '), ("suite.toml", "b", "extends")),
             (lambda text: text.replace('"repeats" = 1', '"repeats" = 0'), ("suite.toml", "repeats")),
             (lambda text: f'budget_usd = "ten"\n{text}', ("suite.toml", "budget_usd")),
-            (lambda text: text.replace('"agent" = "scripted"', '"agent" = "script"'), ("'scripted'", "Did you mean")),
+            (lambda text: text.replace('"agent" = "scripted"', '"agent" = "script"'), ('"scripted"', "did you mean")),
             (lambda text: text.replace('"baseline" = "a"', '"baseline" = "c"'), ("suite.toml:", 'baseline is "c"')),
             (lambda text: f"{text}\n[", ("suite.toml", "not valid TOML")),
         ],
