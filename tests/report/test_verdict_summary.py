@@ -119,6 +119,19 @@ def test_the_next_command_stands_on_a_line_of_its_own(
     assert any(line.startswith(command) for line in lines)
 
 
+def test_a_task_whose_checks_are_unknown_is_not_taken_for_the_one_that_lost_most() -> None:
+    records = experiment(-0.25)
+    (lost,) = re.findall(r"outweigh diff runs/demo ([^/]+)/", brief(*decided(records)))
+    hidden = [
+        replace(record, checks=None) if (record.trial.task_id, record.trial.arm) == (lost, "new") else record
+        for record in records
+    ]
+
+    (shown,) = re.findall(r"outweigh diff runs/demo ([^/]+)/", brief(*decided(hidden)))
+
+    assert shown != lost
+
+
 def test_a_long_command_goes_on_where_a_shell_reads_on() -> None:
     verdict, comparison = decided(experiment(0.0))
     named = VerdictCommand(

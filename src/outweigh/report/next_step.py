@@ -169,8 +169,8 @@ def _names(comparison: Comparison) -> tuple[str, str]:
 
 def _lost_task(comparison: Comparison) -> TaskComparison | None:
     """The task on which the candidate lost most of its checks."""
-    shared = [task for task in comparison.tasks if task.baseline.runs and task.candidate.runs]
-    lost = {task: (task.candidate.objective.value or 0.0) - (task.baseline.objective.value or 0.0) for task in shared}
+    scores = ((task, task.baseline.objective.value, task.candidate.objective.value) for task in comparison.tasks)
+    lost = {task: after - before for task, before, after in scores if before is not None and after is not None}
     worst = min(lost, key=lambda task: (lost[task], task.task_id), default=None)
     return worst if worst is not None and lost[worst] < 0 else None
 
