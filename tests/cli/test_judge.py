@@ -218,6 +218,37 @@ def test_a_refused_key_sets_the_judge_aside_and_leaves_its_runs_open(store: Path
     assert judgments(store) == []
 
 
+def test_a_service_that_is_down_ends_judging_after_three_questions_and_keep_going_asks_them_all(
+    store: Path, outweigh: Outweigh
+) -> None:
+    with ModelServer(Script(turn=[Turn(error=ErrorSpec(kind="server_error"))])) as server:
+        stopped = judge(outweigh, store, by_http(server, retries=0), options=("-j", "1"))
+        asked = len(server.ledger)
+        again = outweigh("judge", str(store), "--retry-invalid", "--keep-going", "-j", "1", "--format", "json")
+
+        assert (asked, len(server.ledger)) == (3, 3 + RUNS)
+    assert (stopped.code, stopped.json()["open"]) == (3, RUNS - 3)
+    assert "3 questions in a row failed with the same connection error" in stopped.json()["judges"][0]["set_aside"]
+    assert "With --keep-going" in stopped.json()["judges"][0]["set_aside"]
+    assert (again.code, again.json()["open"]) == (3, 0)
+
+
+def test_a_judge_without_an_address_asks_the_providers_of_the_gateway(tmp_path: Path, outweigh: Outweigh) -> None:
+    judges: list[dict[str, Any]] = [
+        {"name": "claude", "backend": "anthropic", "model": "claude-haiku-4-5"},
+        {"name": "gpt", "backend": "openai-compatible", "model": "judge-1", "options": {"structured": "none"}},
+    ]
+    handed_in = Conversation(when=When(tools=True), turn=[handing_in(answers())])
+    with ModelServer(Script(conversation=[handed_in], turn=[answering(answers())])) as server:
+        gateway = {"anthropic": {"url": server.url, "key": ""}, "openai": {"url": f"{server.url}/v1", "key": ""}}
+        suite = judged_suite(tmp_path / "suite", *judges, gateway=gateway)
+        run = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "store"))
+
+        assert len(server.ledger) == 2 * RUNS
+    assert run.code == 0, run.err
+    assert Counter(given.judge.name for given in judgments(tmp_path / "store")) == {"claude": RUNS, "gpt": RUNS}
+
+
 def test_the_anthropic_sdk_judges(store: Path, outweigh: Outweigh, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OUTWEIGH_TEST_KEY", "dummy")
     usage = UsageSpec(input_tokens=100, output_tokens=50, cache_read_tokens=900, cache_write_tokens=0)

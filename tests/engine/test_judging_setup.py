@@ -42,6 +42,57 @@ def test_judges_without_any_rubric_are_refused(tmp_path: Path) -> None:
         tasks_with_rubric(suite)
 
 
+HOSTED = {"anthropic": {"url": "http://127.0.0.1:9/v1", "key": "A"}, "openai": {"url": "http://127.0.0.1:9", "key": ""}}
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "located"),
+    [
+        ("anthropic", {}, {"base_url": "http://127.0.0.1:9", "key": "A"}),
+        ("anthropic", {"key": "MINE"}, {"base_url": "http://127.0.0.1:9", "key": "MINE"}),
+        ("anthropic", {"base_url": "http://mine"}, {"base_url": "http://mine"}),
+        ("openai-compatible", {}, {"base_url": "http://127.0.0.1:9/v1", "key": ""}),
+        ("command", {"command": "true"}, {"command": "true"}),
+    ],
+)
+def test_a_judge_without_an_address_is_asked_where_the_gateway_sends_requests(
+    tmp_path: Path, backend: str, options: dict[str, str], located: dict[str, str]
+) -> None:
+    judge = {"name": "judge", "backend": backend, "model": "m", "options": options}
+
+    suite = loaded(tmp_path, {"a": shell("true")}, task={"rubric": RUBRIC}, judges=[judge], gateway=HOSTED)
+
+    assert suite.spec.judges[0].options == located
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1beta/openai"])
+def test_a_version_in_the_address_of_the_gateway_is_kept(tmp_path: Path, address: str) -> None:
+    judge = {"name": "judge", "backend": "openai-compatible", "model": "m"}
+    gateway = {"openai": {"url": address, "key": ""}}
+
+    suite = loaded(tmp_path, {"a": shell("true")}, task={"rubric": RUBRIC}, judges=[judge], gateway=gateway)
+
+    assert suite.spec.judges[0].options["base_url"] == address
+
+
+def test_a_provider_that_the_suite_leaves_alone_changes_no_judge(tmp_path: Path) -> None:
+    judge = {"name": "judge", "backend": "anthropic", "model": "m"}
+
+    suite = loaded(tmp_path, {"a": shell("true")}, task={"rubric": RUBRIC}, judges=[judge])
+
+    assert suite.spec.judges[0].options == {}
+
+
+def test_where_a_judge_is_asked_does_not_change_its_calibration(tmp_path: Path) -> None:
+    judge = {"name": "judge", "backend": "anthropic", "model": "m"}
+    one, other = (
+        loaded(tmp_path / name, {"a": shell("true")}, task={"rubric": RUBRIC}, judges=[judge], gateway=gateway)
+        for name, gateway in (("hosted", HOSTED), ("plain", {}))
+    )
+
+    assert one.spec.judges[0].setting_sha256 == other.spec.judges[0].setting_sha256
+
+
 def test_the_solution_is_shown_only_where_the_task_reveals_it(tmp_path: Path) -> None:
     settings: dict[str, dict[str, Any]] = {
         "closed": {"rubric": RUBRIC},

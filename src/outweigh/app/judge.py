@@ -33,7 +33,8 @@ class JudgeRequest:
     """A store to judge, by whom, and within which limits.
 
     Without `suite` the judges and rubrics are those that the store remembers; without `judges` all of them are asked.
-    `go_on_without` asks again for answers whose lines in the store are damaged.
+    `go_on_without` asks again for answers whose lines in the store are damaged. `keep_going` asks all questions
+    although one after another fails with the same connection error.
     """
 
     store: Path
@@ -43,6 +44,7 @@ class JudgeRequest:
     budget_usd: float | None = None
     retry_invalid: bool = False
     go_on_without: bool = False
+    keep_going: bool = False
     prices: str | None = None
 
 
@@ -153,6 +155,7 @@ def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[Judging
                 jobs=request.jobs,
                 budget_usd=request.budget_usd,
                 retry_invalid=request.retry_invalid,
+                keep_going=request.keep_going,
                 prices=price_tables(request.prices),
                 signals=signals,
                 listen=listen,

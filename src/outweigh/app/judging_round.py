@@ -15,6 +15,7 @@ from pathlib import Path
 from outweigh.app.observer import Notify, RunObserver, StopSignals
 from outweigh.engine.batch import EndReason
 from outweigh.engine.events import EventListener
+from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.engine.judging.ask import JudgingContext
 from outweigh.engine.judging.pointwise import AnswerHistory, JudgmentsByRun, PendingCalls, judge_runs, judging_costs
 from outweigh.engine.judging.pool import JudgeBudget, PoolResult
@@ -47,11 +48,12 @@ class AvailableJudges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundOptions:
-    """How one round of judging goes."""
+    """How one round of judging goes. With `keep_going` a judge is asked on after the same connection error in a row."""
 
     jobs: int
     budget_usd: float | None
     retry_invalid: bool
+    keep_going: bool
     prices: PriceTables
     signals: StopSignals
     listen: EventListener
@@ -96,6 +98,7 @@ class JudgingRound:
             now=lambda: datetime.now(UTC),
             drain=self.options.signals.drain,
             cancel=self.options.signals.cancel,
+            same_failures=None if self.options.keep_going else SAME_FAILURES,
         )
 
     def budget(self) -> JudgeBudget:
@@ -257,7 +260,13 @@ def judge_spending(store: FolderRunStore) -> float:
 
 
 def judge_after_run(
-    suite: LoadedSuite, store: FolderRunStore, *, jobs: int, budget_usd: float | None, observer: RunObserver
+    suite: LoadedSuite,
+    store: FolderRunStore,
+    *,
+    jobs: int,
+    budget_usd: float | None,
+    keep_going: bool,
+    observer: RunObserver,
 ) -> Judged:
     """Judge what has no judgment yet, within what the runs have left of the budget. A run stands without it."""
     judges, signals = suite.spec.judges, StopSignals()
@@ -266,6 +275,7 @@ def judge_after_run(
             jobs=jobs,
             budget_usd=budget_usd,
             retry_invalid=False,
+            keep_going=keep_going,
             prices=price_tables(None),
             signals=signals,
             listen=listen,

@@ -357,7 +357,14 @@ class _SuiteRun:
         if not self.suite.spec.judges or stop not in STOPS_BEFORE_JUDGING:
             return stop
         left = self._remaining_budget(experiment_progress(self.plan, store).spent_usd)
-        judged = judge_after_run(self.suite, store, jobs=self.request.jobs, budget_usd=left, observer=self.observer)
+        judged = judge_after_run(
+            self.suite,
+            store,
+            jobs=self.request.jobs,
+            budget_usd=left,
+            keep_going=self.request.keep_going,
+            observer=self.observer,
+        )
         if judged.stop is EndReason.INTERRUPTED:
             return judged.stop
         decides = JUDGE_SCORE in (self.suite.spec.policy.gates or ())

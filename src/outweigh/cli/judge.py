@@ -40,6 +40,7 @@ class _Options(CommandOptions):
     budget: float | None
     retry_invalid: bool
     go_on_without: bool
+    keep_going: bool
     prices: str | None
     events: str | None
     format: str
@@ -59,6 +60,7 @@ class _Options(CommandOptions):
             budget_usd=self.budget,
             retry_invalid=self.retry_invalid,
             go_on_without=self.go_on_without,
+            keep_going=self.keep_going,
             prices=self.prices,
         )
 
@@ -126,6 +128,11 @@ def build_parser() -> Parser:
         "--calibrate", metavar="LABELS", help="compare judgments with your own labels (.csv, .jsonl), and ask no judge"
     )
     parser.add_argument("--retry-invalid", action="store_true", help="ask again where an answer could not be used")
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="ask all questions, also when three in a row fail with the same connection error",
+    )
     _add_judge_options(parser)
     _add_pairwise_options(parser)
     add_damage_option(parser)

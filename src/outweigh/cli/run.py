@@ -230,7 +230,7 @@ def _add_size_options(parser: Parser) -> None:
     group.add_argument(
         "--keep-going",
         action="store_true",
-        help="attempt all trials, also when three in a row fail with the same infrastructure error",
+        help="attempt all trials and ask all judges, also when three in a row fail with the same infrastructure error",
     )
     group.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost, and run nothing")
     group.add_argument(

@@ -28,6 +28,11 @@ def normalise_reason(detail: str | None, trial: Trial) -> str:
     text = detail or "no reason was given"
     for name in (trial.task_id, trial.arm):
         text = text.replace(name, "TRIAL")
+    return without_variable_parts(text)
+
+
+def without_variable_parts(text: str) -> str:
+    """A message without paths, identifiers and numbers, so that two messages about the same failure are equal."""
     for pattern, stands_for in _VARIABLE_PARTS:
         text = pattern.sub(stands_for, text)
     return text.strip().casefold()[:REASON_LIMIT]

@@ -1,12 +1,14 @@
-"""Loads a suite with everything it names: tasks, arms and overlay files, and what it tells judges.
+"""Loads a suite with everything it names: tasks, arms and overlay files, where its judges are, and what it tells them.
 
 Refuses arms that are identical without saying so. Reads files; runs nothing.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -17,7 +19,15 @@ from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
 from outweigh.model.parse import inherit, parse_suite_document
 from outweigh.model.source_document import SourceDocument
-from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, SUITE_FILE, PolicySpec, SuiteSpec
+from outweigh.model.suite import (
+    DEFAULT_REPEATS,
+    LADDER_REPEATS,
+    SUITE_FILE,
+    GatewaySpec,
+    JudgeSpec,
+    PolicySpec,
+    SuiteSpec,
+)
 from outweigh.model.task import Task
 from outweigh.ports.workspaces import Revisions
 
@@ -122,7 +132,34 @@ def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None, check_policy
     files = ArmFiles(folder, revisions)
     arms = {name: load_arm(name, spec.arms, files, str(file)) for name in spec.arms}
     tasks = _tasks(spec, folder, str(file))
+    judges = [_locate_judge(judge, spec.gateway) for judge in spec.judges]
+    spec = msgspec.structs.replace(spec, judges=judges)
     return LoadedSuite(spec=spec, folder=folder, tasks=tasks, arms=arms, overlays=files.contents, origins=files.origins)
+
+
+def _locate_judge(judge: JudgeSpec, gateway: GatewaySpec) -> JudgeSpec:
+    """A judge without an address of its own is asked where [gateway] sends requests of its kind, with that key.
+
+    Where the suite leaves a provider as it is, the backend's own defaults are right.
+    """
+    stated, default = (
+        {"anthropic": each.anthropic, "openai-compatible": each.openai}.get(judge.backend)
+        for each in (gateway, GatewaySpec())
+    )
+    if stated is None or stated == default or "base_url" in judge.options:
+        return judge
+    address = _BACKEND_ADDRESSES[judge.backend](stated.url.rstrip("/"))
+    return msgspec.structs.replace(judge, options={"base_url": address, "key": stated.key, **judge.options})
+
+
+_VERSION = re.compile(r"/v\d+\w*(?=/|$)")
+
+_BACKEND_ADDRESSES: Mapping[str, Callable[[str], str]] = {
+    # Anthropic's SDK adds the version to the address that it is given.
+    "anthropic": lambda url: re.sub(r"/v\d+\w*$", "", url),
+    "openai-compatible": lambda url: url if _VERSION.search(urlsplit(url).path) else f"{url}/v1",
+}
+"""A provider's address in the form in which the judge backend expects it."""
 
 
 def _refuse_bad_policy(policy: PolicySpec, source: str, check_policy: PolicyCheck) -> None:

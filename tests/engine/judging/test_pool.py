@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Event
+from threading import Barrier, Event
 
 from tests.engine.judging.judging_fixtures import a_context
 
 from outweigh.engine.batch import EndReason
 from outweigh.engine.events import EngineEvent, note_event
+from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.engine.judging.ask import Answered, JudgePrompt
 from outweigh.engine.judging.pool import JudgeBudget, JudgePool, PoolResult
 from outweigh.judging.material import RunMaterial
@@ -92,6 +93,78 @@ def test_a_judge_that_cannot_go_on_is_set_aside_and_the_others_go_on() -> None:
     assert (ended.stop, ended.left_open) == (EndReason.INCOMPLETE, 2)
     assert ended.set_aside == {"one": "unauthorized: no such key"}
     assert judging.stored == [2, 4]
+
+
+DOWN = make_failure(FailureKind.CONNECTION_REFUSED, "the service cannot be reached")
+
+
+class TestTheSameConnectionError:
+    """Every call is tried once, so the number of questions is the number of calls."""
+
+    @staticmethod
+    def judging(*replies: FakeAnswer, jobs: int = 1, same_failures: int | None = SAME_FAILURES) -> PoolResult:
+        given = iter(replies)
+        judge = FakeJudge(reply=lambda _: next(given), cost=reported_cost(0.1))
+        pool = JudgePool[NumberedCall, int](
+            context=a_context({"one": judge}, same_failures=same_failures),
+            store=lambda _call, _record: (),
+            budget=JudgeBudget(None, {"one": None}, {}),
+            jobs=jobs,
+            listen=lambda _: None,
+        )
+        once = JudgeSpec(name="one", backend="fake", retries=0)
+        return pool.run([NumberedCall(once, number) for number in range(len(replies))])
+
+    def test_three_times_in_a_row_sets_the_judge_aside_and_leaves_the_rest_open(self) -> None:
+        ended = self.judging(DOWN, DOWN, DOWN, "an answer", "an answer")
+
+        assert (ended.stop, ended.left_open) == (EndReason.INCOMPLETE, 2)
+        assert ended.set_aside["one"].startswith(
+            "3 questions in a row failed with the same connection error: connection_refused: the service cannot be "
+            "reached. Check the network"
+        )
+
+    def test_an_answer_in_between_begins_the_count_again(self) -> None:
+        assert self.judging(DOWN, DOWN, "an answer", DOWN, DOWN, "an answer").set_aside == {}
+
+    def test_another_error_in_between_begins_the_count_again(self) -> None:
+        busy = make_failure(FailureKind.OVERLOADED, "HTTP 529: overloaded")
+
+        assert self.judging(DOWN, DOWN, busy, DOWN, DOWN, "an answer").set_aside == {}
+
+    def test_the_number_of_a_request_makes_no_other_error(self) -> None:
+        numbered = [make_failure(FailureKind.SERVER_ERROR, f"HTTP 500: request req_{n}a81f failed") for n in range(3)]
+
+        assert "one" in self.judging(*numbered, "an answer").set_aside
+
+    def test_an_answer_that_cannot_be_used_is_no_connection_error(self) -> None:
+        refusal = make_failure(FailureKind.REFUSAL, "the judge declined to answer")
+
+        assert self.judging(refusal, refusal, refusal, "an answer").set_aside == {}
+
+    def test_questions_that_are_under_way_together_count_once(self) -> None:
+        together = Barrier(3)
+
+        def fail_together(question: JudgeQuestion) -> FakeAnswer:
+            together.wait()
+            return DOWN
+
+        judge = FakeJudge(reply=fail_together, cost=reported_cost(0.1))
+        once = JudgeSpec(name="one", backend="fake", retries=0)
+        pool = JudgePool[NumberedCall, int](
+            context=a_context({"one": judge}),
+            store=lambda _call, _record: (),
+            budget=JudgeBudget(None, {"one": None}, {}),
+            jobs=3,
+            listen=lambda _: None,
+        )
+
+        assert pool.run([NumberedCall(once, number) for number in range(3)]).set_aside == {}
+
+    def test_asked_to_keep_going_it_asks_all_questions(self) -> None:
+        ended = self.judging(DOWN, DOWN, DOWN, DOWN, same_failures=None)
+
+        assert (ended.stop, ended.left_open, ended.set_aside) == (EndReason.DONE, 0, {})
 
 
 def test_a_used_up_budget_and_an_interruption_leave_the_rest_open() -> None:

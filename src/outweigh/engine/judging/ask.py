@@ -12,6 +12,7 @@ from threading import Thread
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
+from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.judging.rubric_question import UnusableAnswerError, retry_prompt
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.judgment import JudgeIdentity
@@ -36,6 +37,18 @@ FATAL_FAILURES = frozenset({FailureKind.UNAUTHORIZED, FailureKind.UNKNOWN_MODEL,
 FINAL_FAILURES = frozenset({FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW})
 """Failures of this question that a retry would meet again."""
 
+CONNECTION_FAILURES = frozenset(
+    {
+        FailureKind.CONNECTION_REFUSED,
+        FailureKind.CUT_STREAM,
+        FailureKind.OVERLOADED,
+        FailureKind.RATE_LIMITED,
+        FailureKind.SERVER_ERROR,
+        FailureKind.TIMEOUT,
+    }
+)
+"""Failures on the way to the judge, which the next question is likely to meet as well."""
+
 _ANSWER_FAILURES = frozenset({FailureKind.REFUSAL, FailureKind.NO_RESULT})
 """Failures of the answer itself. The retry tells the judge about them, and does not wait first."""
 
@@ -50,7 +63,8 @@ class JudgingContext:
     """What all calls of a round share.
 
     `backends` are found by the judge's name. `draw_code` returns a new unguessable code for the fences around
-    untrusted text. `drain` ends waiting between retries; `cancel` also ends requests under way.
+    untrusted text. `drain` ends waiting between retries; `cancel` also ends requests under way. After `same_failures`
+    questions in a row with the same connection error a judge is asked no more; None means to go on.
     """
 
     backends: Mapping[str, Judge]
@@ -61,6 +75,7 @@ class JudgingContext:
     drain: Signal
     cancel: Signal
     first_wait_seconds: float = 1.0
+    same_failures: int | None = SAME_FAILURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +92,14 @@ class JudgePrompt(Generic[ParsedAnswer]):
 class Answered(Generic[ParsedAnswer]):
     """How a question ended: with a usable `answer`, or with the `reason` why the last attempt gave none.
 
-    After a `fatal_failure`, or when `interrupted` by a cancellation, nothing is to be stored. `usage` and `cost` are
-    of all attempts.
+    `failure` is what kept the last attempt from an answer, None where there was an answer in words. After a
+    `fatal_failure`, or when `interrupted` by a cancellation, nothing is to be stored. `usage` and `cost` are of all
+    attempts.
     """
 
     answer: ParsedAnswer | None
     reason: str | None
+    failure: Failure | None
     fatal_failure: Failure | None
     interrupted: bool
     attempts: int
@@ -141,6 +158,7 @@ def ask_with_retries(
     return Answered(
         answer=parsed,
         reason=None if parsed is not None else storable_text(reason, ()),
+        failure=replies[-1].failure,
         fatal_failure=fatal_failure,
         interrupted=interrupted,
         attempts=len(replies),

@@ -1,9 +1,10 @@
 """Judge calls in a thread pool, within the judges' budgets: the same code for one run and for two side by side.
 
-A judge that fails for good is set aside and does not hold up the others.
+A judge that fails for good, or with the same connection error again and again, is set aside and does not hold up the
+others.
 """
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -14,10 +15,18 @@ from typing import Any, Generic, Protocol, TypeVar
 from outweigh.engine.batch import POLL_SECONDS, EndReason
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind, EventListener, note_event
-from outweigh.engine.judging.ask import Answered, JudgePrompt, JudgingContext, ParsedAnswer, ask_with_retries
+from outweigh.engine.failure_streak import without_variable_parts
+from outweigh.engine.judging.ask import (
+    CONNECTION_FAILURES,
+    Answered,
+    JudgePrompt,
+    JudgingContext,
+    ParsedAnswer,
+    ask_with_retries,
+)
 from outweigh.errors import EvidenceError
 from outweigh.judging.material import RunMaterial, load_run_material
-from outweigh.model.failure import Failure
+from outweigh.model.failure import Failure, FailureKind, detail_line
 from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import JudgeSpec
 
@@ -60,11 +69,12 @@ class CallResult(Generic[Record]):
     """What one call gave: a record to store, or why there is none.
 
     `cost_usd` is what all attempts cost, None where that is unknown. Every other call of this judge would meet the
-    `fatal_failure` too; a `problem` concerns these runs only.
+    `fatal_failure` too; a `problem` concerns these runs only, and a `connection_failure` perhaps other calls as well.
     """
 
     record: Record | None
     cost_usd: float | None
+    connection_failure: Failure | None = None
     fatal_failure: Failure | None = None
     problem: str | None = None
 
@@ -88,7 +98,59 @@ def judge_call(call: PooledCall[ParsedAnswer, Record], context: JudgingContext) 
     answered = ask_with_retries(call.judge, context, call.prompt(materials, context.draw_code()))
     if answered.interrupted or answered.fatal_failure is not None:
         return CallResult(record=None, cost_usd=answered.cost.usd, fatal_failure=answered.fatal_failure)
-    return CallResult(record=call.record(answered, materials, context.now()), cost_usd=answered.cost.usd)
+    failure = answered.failure
+    return CallResult(
+        record=call.record(answered, materials, context.now()),
+        cost_usd=answered.cost.usd,
+        connection_failure=failure if failure is not None and failure.kind in CONNECTION_FAILURES else None,
+    )
+
+
+class ConnectionStreak:
+    """Counts calls of one judge that fail with the same connection error, one after another.
+
+    Any other end of a call ends the streak. Calls that were under way when one failed count with it: a short outage
+    ends all of them, and that is one failure. Without a `limit` nothing is counted.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._ended = 0
+        self._reason: tuple[FailureKind, str] | None = None
+        self._failures = 0
+        self._counted_at = 0
+
+    def mark(self) -> int:
+        """The number of calls that have ended; a call that starts keeps it for when it ends."""
+        return self._ended
+
+    def add_end(self, failure: Failure | None, started_at: int) -> str | None:
+        """A call has ended; returns why no other is to be made, where the same failure came too often in a row.
+
+        `started_at` is the mark of its start.
+        """
+        self._ended += 1
+        reason = None if failure is None else (failure.kind, without_variable_parts(failure.detail))
+        if reason != self._reason:
+            self._reason, self._failures, self._counted_at = reason, 0, 0
+        if failure is None or self._limit is None:
+            return None
+        if self._counted_at <= started_at:
+            self._failures += 1
+            self._counted_at = self._ended
+        if self._failures < self._limit:
+            return None
+        return (
+            f"{self._failures} questions in a row failed with the same connection error: {failure.kind.value}: "
+            f"{detail_line(failure.detail).rstrip('.')}. {_diagnose_connection(failure.kind)} With --keep-going the "
+            "other questions are asked anyway."
+        )
+
+
+def _diagnose_connection(kind: FailureKind) -> str:
+    if kind in (FailureKind.CONNECTION_REFUSED, FailureKind.TIMEOUT):
+        return "Check the network and the judge's address: its options.base_url, or [gateway]."
+    return "The provider fails or refuses more questions. Wait, or ask fewer at once with -j 1."
 
 
 class Affordability(StrEnum):
@@ -127,6 +189,14 @@ class JudgeBudget:
         self._all.record_cost(cost_usd)
 
 
+@dataclass(frozen=True, slots=True)
+class _Running(Generic[Call]):
+    """A call that has started, and how many of its judge's calls had ended before it did."""
+
+    call: Call
+    mark: int
+
+
 class JudgePool(Generic[Call, Record]):
     """Makes calls in threads. `store` keeps an answer and returns the calls that it makes necessary.
 
@@ -148,7 +218,8 @@ class JudgePool(Generic[Call, Record]):
         self._jobs = jobs
         self._listen = listen
         self._waiting: deque[Call] = deque()
-        self._running: dict[Future[CallResult[Record]], Call] = {}
+        self._running: dict[Future[CallResult[Record]], _Running[Call]] = {}
+        self._streaks: dict[str, ConnectionStreak] = defaultdict(lambda: ConnectionStreak(context.same_failures))
         self._set_aside: dict[str, str] = {}
         self._left_open = 0
         self._stop: EndReason | None = None
@@ -167,7 +238,7 @@ class JudgePool(Generic[Call, Record]):
     def _fill(self, threads: ThreadPoolExecutor) -> None:
         if self._stop is None and self._waiting and self._context.drain.is_set():
             self._halt(EndReason.INTERRUPTED)
-        busy = Counter(call.judge.name for call in self._running.values())
+        busy = Counter(each.call.judge.name for each in self._running.values())
         while self._stop is None and self._waiting and len(self._running) < self._jobs:
             name = self._waiting[0].judge.name
             match self._budget.reserve(name):
@@ -182,20 +253,24 @@ class JudgePool(Generic[Call, Record]):
                 case Affordability.YES:
                     busy[name] += 1
                     call = self._waiting.popleft()
-                    self._running[threads.submit(judge_call, call, self._context)] = call
+                    mark = self._streaks[name].mark()
+                    self._running[threads.submit(judge_call, call, self._context)] = _Running(call, mark)
 
     def _collect(self) -> None:
         done, _ = wait(self._running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             self._finish(self._running.pop(future), future.result())
 
-    def _finish(self, call: Call, result: CallResult[Record]) -> None:
-        name = call.judge.name
+    def _finish(self, running: _Running[Call], result: CallResult[Record]) -> None:
+        call, name = running.call, running.call.judge.name
         self._budget.record_cost(name, result.cost_usd)
         if result.record is not None:
             more = self._store(call, result.record)
             self._listen(call.event(result.record))
             self._queue(name, more)
+            repeated = self._streaks[name].add_end(result.connection_failure, running.mark)
+            if repeated is not None and name not in self._set_aside:
+                self._put_aside(name, repeated)
             return
         self._left_open += 1
         if (failure := result.fatal_failure) is not None and name not in self._set_aside:
