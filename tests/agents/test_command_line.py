@@ -13,11 +13,12 @@ from tests.agents.programs import a_program, a_room
 from outweigh.agents.claude_code.agent import ClaudeCodeAgent
 from outweigh.agents.codex.agent import CodexAgent
 from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, TurnOptions, read_whole
+from outweigh.agents.gemini_cli import GeminiCliAgent
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import Failure, FailureKind, Status, make_failure
 from outweigh.model.usage import NO_USAGE, Usage
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest, models_to_ask
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import ModelAccess
 from outweigh.testing.agent_contract import an_agent_arm, an_attempt
 from outweigh.transcript.agent_report import AgentReport
@@ -326,22 +327,41 @@ def test_options_that_make_no_sense_are_refused_wherever_they_are_looked_at() ->
 # --- which models it may ask ------------------------------------------------------------------------------------------
 
 
-def test_an_arm_may_ask_its_model_and_those_that_its_flags_and_variables_name() -> None:
+def test_an_arm_may_ask_the_models_that_its_flags_and_variables_name() -> None:
     flags = ("--fallback-model", "spare", "--weak-model=weak", "--loud")
     arm = an_agent_arm("parrot", model="big", flags=flags, environment={"PARROT_FAST_MODEL": "fast", "MODE": "odd"})
 
-    assert models_to_ask(Parrot(), arm) == ("big", "spare", "weak", "fast")
+    assert Parrot().other_models(arm) == ("spare", "weak", "fast")
+    assert Parrot().resolved_models(arm) == ()
 
 
-def test_an_arm_without_a_model_may_ask_any() -> None:
-    assert models_to_ask(Parrot(), an_agent_arm("parrot")) is None
+@pytest.mark.parametrize(
+    ("agent", "alias", "stands_for"),
+    [
+        (ClaudeCodeAgent(), "sonnet", ("claude-*sonnet*",)),
+        (ClaudeCodeAgent(), "sonnet[1m]", ("claude-*sonnet*",)),
+        (ClaudeCodeAgent(), "opusplan", ("claude-*opus*", "claude-*sonnet*")),
+        (ClaudeCodeAgent(), "claude-sonnet-4-5", ()),
+        (GeminiCliAgent(), "flash", ("gemini-*flash", "gemini-*flash-preview*")),
+        (GeminiCliAgent(), "auto-gemini-2.5", ("gemini-*",)),
+    ],
+)
+def test_an_agent_says_what_its_own_names_stand_for(
+    agent: CommandLineAgent, alias: str, stands_for: tuple[str, ...]
+) -> None:
+    assert agent.resolved_models(an_agent_arm(agent.name, model=alias)) == stands_for
 
 
-def test_an_alias_of_claude_code_stands_for_its_family_and_a_haiku_works_in_the_background() -> None:
-    arm = an_agent_arm("claude-code", model="opusplan")
+def test_a_variable_of_the_arm_says_what_an_alias_of_claude_code_stands_for() -> None:
+    stated = {"ANTHROPIC_DEFAULT_OPUS_MODEL": "claude-opus-4-1"}
 
-    models = models_to_ask(ClaudeCodeAgent(), arm)
-    assert models == ("opusplan", "claude-*opus*", "claude-*sonnet*", "claude-*haiku*")
+    assert ClaudeCodeAgent().resolved_models(an_agent_arm("claude-code", model="opus[1m]", environment=stated)) == (
+        "claude-opus-4-1",
+    )
+    assert ClaudeCodeAgent().resolved_models(an_agent_arm("claude-code", model="opusplan", environment=stated)) == (
+        "claude-opus-4-1",
+        "claude-*sonnet*",
+    )
 
 
 def test_codex_searches_through_its_provider_only_where_the_suite_allows_it() -> None:

@@ -219,10 +219,13 @@ class CommandLineAgent(ABC):
         """The provider whose API it uses, as `[gateway]` names it; None where that is not known before the run."""
         return None
 
+    def resolved_models(self, arm: Arm) -> tuple[str, ...]:
+        """What the arm's model stands for where it is one of the agent's own names."""
+        return self.model_aliases.get(bare_model_name(arm.model or ""), ())
+
     def other_models(self, arm: Arm) -> tuple[str, ...]:
-        """What the arm's model stands for, the models that its flags and variables name, and background models."""
-        alias = bare_model_name(arm.model or "")
-        return (*self.model_aliases.get(alias, ()), *_models_named_by(arm), *self.background_models)
+        """The models that the arm's flags and variables name, and those that work in the background."""
+        return (*_models_named_by(arm), *self.background_models)
 
     def credentials(self) -> str:
         """Whether the caller has a key for its model, without showing the key."""

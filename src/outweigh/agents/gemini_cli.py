@@ -176,7 +176,16 @@ class GeminiCliAgent(CommandLineAgent):
     install = "npm install -g @google/gemini-cli"
     options = TurnOptions
     bypass_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI")
-    model_aliases = MappingProxyType({"auto": ("gemini-*",), "pro": ("gemini-*pro*",), "flash": ("gemini-*flash*",)})
+    model_aliases = MappingProxyType(
+        {
+            "auto": ("gemini-*",),
+            "auto-gemini-2-5": ("gemini-*",),
+            "auto-gemini-3": ("gemini-*",),
+            "pro": ("gemini-*pro*",),
+            "flash": ("gemini-*flash", "gemini-*flash-preview*"),
+            "flash-lite": ("gemini-*flash-lite*",),
+        }
+    )
     background_models = ("gemini-*flash*",)
     keys = ("GEMINI_API_KEY",)
     direct_keys = ("GOOGLE_API_KEY",)

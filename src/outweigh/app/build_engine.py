@@ -147,7 +147,7 @@ def build_engine_deps(
         remove=scratch.remove,
         gateway=gateway,
         hosts=hosts,
-        expected_setup=expected_setup(suite.arms, suite.overlays),
+        expected_setup=expected_setup(suite.arms, suite.overlays, adapters.agents, suite.spec.gateway.model_aliases),
         keep_bodies=suite.spec.gateway.keep_bodies,
         allow=suite.spec.gateway.allow,
         rule_labels=read_rule_labels(store.folder),

@@ -139,6 +139,7 @@ def _smoke_test_arms(suite: LoadedSuite | None, announce: Notify) -> Iterator[Ru
         {} if suite is None else suite.overlays,
         spec,
         allow=() if suite is None else suite.spec.gateway.allow,
+        model_aliases={} if suite is None else suite.spec.gateway.model_aliases,
         required=suite is not None,
     )
 

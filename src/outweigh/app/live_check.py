@@ -97,7 +97,7 @@ def _live_setting(suite: LoadedSuite) -> Iterator[AttemptSetting]:
             sandbox=with_default_limits(spec.sandbox, 1),
             sandboxes=adapters.sandboxes,
             gateway=gateway,
-            expected=expected_setup(suite.arms, suite.overlays),
+            expected=expected_setup(suite.arms, suite.overlays, adapters.agents, spec.gateway.model_aliases),
             timeout_seconds=min(LIVE_TIMEOUT_SECONDS, spec.limits.timeout_seconds),
             allow=spec.gateway.allow,
             budget_usd=spec.limits.budget_usd,

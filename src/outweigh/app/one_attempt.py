@@ -18,7 +18,7 @@ from outweigh.model.run_record import Trial
 from outweigh.model.suite import SandboxSpec
 from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
-from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, models_to_ask
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeteredCalls, MeterRequest, ModelAccess
 from outweigh.ports.sandboxes import SandboxProvider
 
@@ -52,7 +52,7 @@ def attempt_once(setting: AttemptSetting, arm: Arm, instruction: str) -> OneAtte
     """Let the arm's agent follow an instruction in an empty workspace; raises SandboxError where it cannot start."""
     agent: Agent = load_adapter("agent", arm.agent)
     egress = RunEgress(setting.hosts())
-    with _open_meter(setting, agent, arm) as meter:
+    with _open_meter(setting, arm) as meter:
         outcome = _attempt(setting, agent, arm, instruction, meter, egress)
     return OneAttempt(
         outcome=outcome,
@@ -62,7 +62,7 @@ def attempt_once(setting: AttemptSetting, arm: Arm, instruction: str) -> OneAtte
 
 
 @contextmanager
-def _open_meter(setting: AttemptSetting, agent: Agent, arm: Arm) -> Iterator[Meter | None]:
+def _open_meter(setting: AttemptSetting, arm: Arm) -> Iterator[Meter | None]:
     if setting.gateway is None:
         yield None
         return
@@ -72,7 +72,7 @@ def _open_meter(setting: AttemptSetting, agent: Agent, arm: Arm) -> Iterator[Met
         tokens=None,
         markers=tuple(setting.expected.markers.values()),
         keep_bodies=False,
-        models=models_to_ask(agent, arm),
+        models=setting.expected.models_to_ask(arm.name),
         allow=setting.allow,
     )
     with setting.gateway.meter(request) as meter:

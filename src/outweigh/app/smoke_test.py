@@ -16,6 +16,8 @@ from outweigh.model.arm import Arm
 from outweigh.model.failure import Status
 from outweigh.model.pricing import PriceTables
 from outweigh.model.suite import SandboxSpec
+from outweigh.plugins import load_adapter
+from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import MeteredCalls
 from outweigh.ports.sandboxes import SandboxError
 from outweigh.report.doctor_page import RunRequirement
@@ -37,13 +39,16 @@ def smoke_test_arms(
     spec: SandboxSpec,
     *,
     allow: tuple[str, ...] = (),
+    model_aliases: Mapping[str, str] | None = None,
     required: bool,
 ) -> Iterator[RunRequirement]:
     """Try one arm after the other in such a sandbox; where they are required, one that fails blocks.
 
     Nothing of value goes into a try: no secret of the arms.
     """
-    sandboxes, expected = choose_sandbox(spec.kind), expected_setup({arm.name: arm for arm in arms}, overlays)
+    sandboxes = choose_sandbox(spec.kind)
+    agents: dict[str, Agent] = {name: load_adapter("agent", name) for name in {arm.agent for arm in arms}}
+    expected = expected_setup({arm.name: arm for arm in arms}, overlays, agents, model_aliases)
     with ModelServer(SMOKE_SCRIPT) as server, ModelGateway(_scripted_upstreams(server), PriceTables()) as gateway:
         setting = AttemptSetting(
             overlays=overlays,

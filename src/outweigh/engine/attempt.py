@@ -29,7 +29,7 @@ from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
 from outweigh.model.suite import LimitsSpec, SandboxSpec
 from outweigh.model.task import Task
-from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, models_to_ask
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeterRequest, ModelAccess
 from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxProvider, SandboxRequest
 from outweigh.ports.stores import RunStore
@@ -82,7 +82,7 @@ def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
         tokens=deps.limits.tokens,
         markers=tuple(deps.expected_setup.markers.values()),
         keep_bodies=deps.keep_bodies,
-        models=models_to_ask(deps.agents[draft.arm.agent], draft.arm),
+        models=deps.expected_setup.models_to_ask(draft.arm.name),
         allow=deps.allow,
     )
     meter: Meter | None = None

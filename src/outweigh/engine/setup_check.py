@@ -5,15 +5,17 @@ in requests.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import PurePosixPath
 
 from outweigh.compare.setup_use import is_tool_of
+from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults
 from outweigh.model.agent_files import SKILL_FILE, SkillText, read_skill
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.model.usage import Component
+from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import ArmMarker, MeteredCalls
 
 INSTRUCTION_FILES = frozenset(
@@ -43,6 +45,12 @@ class ExpectedSetup:
     skills: Mapping[str, tuple[ExpectedItem, ...]]
     instructions: Mapping[str, tuple[ExpectedItem, ...]]
     markers: Mapping[str, ArmMarker]
+    models: Mapping[str, DeclaredModel] = field(default_factory=dict)
+
+    def models_to_ask(self, arm: str) -> tuple[str, ...] | None:
+        """Patterns of the models that an arm may ask, its own first; None for any, where it names none."""
+        declared = self.models.get(arm)
+        return None if declared is None else declared.may_ask
 
     def of_others(self, arm: str) -> tuple[tuple[ExpectedItem, ...], tuple[ExpectedItem, ...]]:
         """Skills and instructions of other arms only. Texts that this arm's own texts contain are left out."""
@@ -64,13 +72,22 @@ class ExpectedSetup:
         return tuple(skill for skill in skills if skill.name not in own_names or skill.shown_by), instructions
 
 
-def expected_setup(arms: Mapping[str, Arm], overlays: Mapping[str, bytes]) -> ExpectedSetup:
-    """Read the skills and instructions of every arm."""
+def expected_setup(
+    arms: Mapping[str, Arm],
+    overlays: Mapping[str, bytes],
+    agents: Mapping[str, Agent] | None = None,
+    model_aliases: Mapping[str, str] | None = None,
+) -> ExpectedSetup:
+    """Read the skills and instructions of every arm, and resolve the names of their models."""
     markers: dict[str, ArmMarker] = {}
+    models = {
+        name: declared_model(arm, (agents or {}).get(arm.agent), model_aliases or {}) for name, arm in arms.items()
+    }
     return ExpectedSetup(
         skills={name: _expected_skills(arm, overlays, markers) for name, arm in arms.items()},
         instructions={name: _expected_instructions(arm, overlays, markers) for name, arm in arms.items()},
         markers=markers,
+        models={name: model for name, model in models.items() if model is not None},
     )
 
 
@@ -164,7 +181,7 @@ class _Observations:
         self.reported = reported
         self.seen = None if account is None else account.seen
         self.tools = None if account is None else tuple(dict.fromkeys(t for call in account.calls for t in call.tools))
-        self.models = [] if account is None else [c.requested_model for c in account.calls if c.requested_model]
+        self.account = account
 
     def shows(self, item: ExpectedItem, listed: tuple[str, ...] | None) -> bool | None:
         """Whether the item was loaded; None where neither source could have shown it."""
@@ -179,7 +196,7 @@ def _setup_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) ->
     yield from _skill_faults(arm, expected, observed)
     yield from _instruction_faults(arm, expected, observed)
     yield from _server_faults(arm, observed)
-    yield from _model_faults(arm, observed)
+    yield from model_faults(expected.models.get(arm.name), observed.account)
 
 
 def _skill_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
@@ -222,19 +239,6 @@ def _reported_servers(observed: _Observations) -> tuple[ObservedServer, ...] | N
 def _offers_tools_of(observed: _Observations, server: str) -> bool:
     """Whether tools of a server were offered."""
     return any(is_tool_of(tool, server) for tool in observed.tools or ())
-
-
-def _model_faults(arm: Arm, observed: _Observations) -> Iterator[str]:
-    if arm.model is None or not observed.models:
-        return
-    wanted = _bare_model_name(arm.model)
-    if not any(wanted in _bare_model_name(model) or _bare_model_name(model) in wanted for model in observed.models):
-        yield f"the model {arm.model!r} is declared and {observed.models[0]!r} was asked"
-
-
-def _bare_model_name(model: str) -> str:
-    """A model's name without its provider, in the spelling that all agents share."""
-    return model.rpartition("/")[2].lower().replace(".", "-")
 
 
 def _observed_setup(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> ObservedSetup:

@@ -305,6 +305,7 @@ class RunLedger:
             tools=request.tools,
             is_sub_agent=is_sub_agent,
             hosted_uses=dict(response.hosted_uses),
+            fallback_models=request.fallback_models,
         )
 
     def _is_sub_agent(self, round_trip: RoundTrip) -> bool:

@@ -171,6 +171,7 @@ class GatewaySpec(Spec, frozen=True, kw_only=True):
     """How agents reach their models: metered through the gateway, or directly with what they have themselves.
 
     `allow` names models beyond the arm's own, and tools that the provider runs itself, such as "web_search".
+    `model_aliases` say which model a name of a router, a deployment or an agent stands for, as a name or a pattern.
     """
 
     mode: Literal["metered", "direct"] = "metered"
@@ -180,6 +181,7 @@ class GatewaySpec(Spec, frozen=True, kw_only=True):
     prices: str | None = None
     keep_bodies: bool = False
     allow: tuple[str, ...] = ()
+    model_aliases: dict[Annotated[str, Meta(min_length=1)], Annotated[str, Meta(min_length=1)]] = {}  # noqa: RUF012
 
 
 class SuiteSpec(Spec, frozen=True, kw_only=True):
@@ -216,6 +218,8 @@ def settings_fingerprint(spec: SuiteSpec) -> str:
     }
     if gateway.allow:  # left out where empty, so that stores of earlier releases can be resumed
         identity["allow"] = sorted(gateway.allow)
+    if gateway.model_aliases:
+        identity["model_aliases"] = gateway.model_aliases
     if spec.executor is Executor.HARBOR:
         identity["harbor"] = (spec.harbor.environment, spec.harbor.job)
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

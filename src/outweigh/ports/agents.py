@@ -134,7 +134,15 @@ class NamesModels(Protocol):
     """An agent that asks for other models than its arm names; one that does not need not say so."""
 
     def other_models(self, arm: Arm) -> tuple[str, ...]:
-        """Patterns of these models: what an alias stands for, and models for titles and summaries."""
+        """Patterns of these models, such as those for titles and summaries."""
+
+
+@runtime_checkable
+class ResolvesModels(Protocol):
+    """An agent with names of its own for models; one that sends its arm's model as it is need not say so."""
+
+    def resolved_models(self, arm: Arm) -> tuple[str, ...]:
+        """Patterns of the models that the arm's model stands for; none where it is a model's own name."""
 
 
 @runtime_checkable
@@ -143,10 +151,3 @@ class NamesHosts(Protocol):
 
     def hosts(self, arm: Arm) -> tuple[str, ...]:
         """The hosts that it must reach where it asks its model directly, as entries of `allow_hosts`."""
-
-
-def models_to_ask(agent: Agent, arm: Arm) -> tuple[str, ...] | None:
-    """Patterns of the models that an arm may ask for, its own first; None for any, where it names none."""
-    if arm.model is None:
-        return None
-    return (arm.model, *(agent.other_models(arm) if isinstance(agent, NamesModels) else ()))

@@ -37,7 +37,8 @@ class ModelCall:
     """One request and its response. `usage` is the provider's own count; parts that it did not send are None.
 
     `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered,
-    and `hosted_uses` counts those that the provider ran itself.
+    and `hosted_uses` counts those that the provider ran itself. `fallback_models` are others that the request allows to
+    answer.
     """
 
     dialect: Dialect
@@ -55,6 +56,7 @@ class ModelCall:
     tools: tuple[str, ...]
     is_sub_agent: bool
     hosted_uses: Mapping[str, int] = field(default_factory=dict)
+    fallback_models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,13 @@ import msgspec
 from outweigh.agents.claude_code.stream import ClaudeCodeReader
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
 from outweigh.model.arm import Arm, McpServer
+from outweigh.model.model_name import bare_model_name
 from outweigh.ports.agents import AttemptRequest
 
 _SERVERS = ".claude/servers.json"
 _PROJECT_SERVERS = ".mcp.json"
+_PLAN_FAMILIES = ("opus", "sonnet")
+"""What `opusplan` changes between: the first to plan, the second to work."""
 
 
 class ClaudeCodeAgent(CommandLineAgent):
@@ -34,6 +37,7 @@ class ClaudeCodeAgent(CommandLineAgent):
             "sonnet": ("claude-*sonnet*",),
             "opus": ("claude-*opus*",),
             "haiku": ("claude-*haiku*",),
+            "fable": ("claude-*fable*",),
             "opusplan": ("claude-*opus*", "claude-*sonnet*"),
             "default": ("claude-*",),
             "best": ("claude-*",),
@@ -47,6 +51,14 @@ class ClaudeCodeAgent(CommandLineAgent):
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
         """The provider, which is always the same."""
         return "anthropic"
+
+    def resolved_models(self, arm: Arm) -> tuple[str, ...]:
+        """What an alias stands for, by the arm's own variables (`ANTHROPIC_DEFAULT_SONNET_MODEL`) where it has any."""
+        alias = bare_model_name(arm.model or "")
+        patterns = super().resolved_models(arm)
+        families = _PLAN_FAMILIES if alias == "opusplan" else (alias,)
+        stated = [arm.environment.get(f"ANTHROPIC_DEFAULT_{family.upper()}_MODEL") for family in families]
+        return tuple(own or pattern for own, pattern in zip(stated, patterns, strict=False))
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`claude -p` with the prompt on standard input and events on standard output."""

@@ -153,7 +153,7 @@ def play_turn(
         number=number,
         step=position.step,
         created=created,
-        model=request.model,
+        model=turn.answered_by or request.model,
         text=_text(turn, request) if unplayable_reason(turn, request) is None else NO_SHELL_TEXT,
         thinking=turn.thinking or "",
         calls=calls,

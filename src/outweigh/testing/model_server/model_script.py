@@ -100,7 +100,10 @@ class CutSpec(Spec, frozen=True, kw_only=True):
 
 
 class Turn(Spec, frozen=True, kw_only=True):
-    """One answer of the model. `run` uses whichever shell tool the request offers; a list makes parallel calls."""
+    """One answer of the model. `run` uses whichever shell tool the request offers; a list makes parallel calls.
+
+    `answered_by` is the model that the answer names, where that is not the one that was asked.
+    """
 
     text: Text | None = None
     thinking: Text | None = None
@@ -112,6 +115,7 @@ class Turn(Spec, frozen=True, kw_only=True):
     delay_seconds: Delay = 0.0
     refuse: bool = False
     truncate: bool = False
+    answered_by: Text | None = None
 
     @property
     def commands(self) -> tuple[str, ...]:
