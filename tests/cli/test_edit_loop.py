@@ -366,6 +366,17 @@ class TestReading:
         assert answer["versions"]["tried"] == 2
         assert [each["candidate"] for each in answer["versions"]["earlier"]] == ["skill"]
 
+    def test_the_command_that_shows_versions_side_by_side_works_when_it_is_pasted(self, loop: Loop) -> None:
+        loop.edit_and_run(FAILED + " true")
+        loop.edit_and_run(SOLVED)
+
+        shown = " ".join(loop.outweigh("verdict", str(loop.store)).out.replace("\\\n", " ").split())
+        command = f"outweigh verdict {loop.store} --candidate skill --candidate skill@2"
+        beside = loop.outweigh(*command.split()[1:], "--format", "json")
+
+        assert command in shown
+        assert [each["candidate"] for each in beside.json()["verdicts"]] == ["skill", "skill@2"]
+
     def test_the_next_command_about_a_second_version_works_when_it_is_pasted(self, loop: Loop) -> None:
         loop.edit_and_run(FAILED + " true")
         loop.edit_and_run(SOLVED)

@@ -467,10 +467,12 @@ class TestRun:
         store = str(tmp_path / "store")
 
         run = outweigh("run", "-c", str(suite), "-o", store)
+        verdict = outweigh("verdict", store)
         again = outweigh("judge", store, "--retry-invalid", "--format", "json")
 
         assert f"then run `outweigh judge {store} --retry-invalid`" in run.err
         assert f"judges: done: 0 judgments added, {RUNS} failed" in run.err
+        assert f"outweigh judge {store} --retry-invalid" in unwrapped(verdict.out)
         assert again.json()["added"] == RUNS
 
     def test_a_run_that_only_judges_can_decide_exits_0_when_they_have_judged_it(

@@ -1,5 +1,6 @@
 """`outweigh plan` over a pilot, over stated variances and over a suite that has not run."""
 
+import re
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
@@ -100,7 +101,7 @@ def test_the_json_has_every_promised_key(outweigh: Any) -> None:
 def test_planned_looks_are_foreseen_for_the_cheapest_design(outweigh: Any) -> None:
     options = ("--run-cost", "0.5", "--effect", "0.15", "--gates", "pass_rate", "--tasks", "40", "--repeats", "3")
     plan = outweigh("plan", *STATED, *options, "--format", "json").json()
-    page = outweigh("plan", *STATED, *options).out
+    page = outweigh("plan", *STATED, *options, "--verbose").out
 
     looks, target = plan["planned_looks"], plan["target"]
     assert (looks["tasks"], looks["repeats"]) == (target["tasks"], target["repeats"])
@@ -150,6 +151,19 @@ def test_the_page_answers_how_often_for_how_much_and_what_is_in_the_way(outweigh
     for column in ("improved", "decided", "as in the pilot", "same if alike", "false if alike", "obstacle"):
         assert column in page
     assert "Buy tasks, not repeats: from 6 tasks × 5 repeats, twice the tasks take the chance" in page
+
+
+def test_the_page_is_one_screen_and_names_the_command_that_prints_the_rest(outweigh: Any) -> None:
+    brief = outweigh("plan", RECORDED, *ARMS, "--gates", "pass_rate").out
+    offered = outweigh("plan", RECORDED, *ARMS, "--gates", "pass_rate", "--format", "json").json()["sizes"]
+
+    shown = re.findall(r"^  (\d+ × \d+)", brief, re.MULTILINE)
+    assert len(brief.splitlines()) <= 24
+    assert shown == [f"{size['tasks']} × {size['repeats']}" for size in offered if size["repeats"] == 5]
+    command = brief.split("notes and all\n         warnings\n")[1].replace("\\\n", " ").split()
+    assert command[:2] == ["outweigh", "plan"]
+    assert "--verbose" in command
+    assert "Where the variance of a task's pass rate delta comes from" in outweigh(*command[1:]).out
 
 
 def test_a_larger_effect_is_seen_more_often(outweigh: Any) -> None:

@@ -20,7 +20,7 @@ from outweigh.store.arm_versions import ArmVersion
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.judging_file import JUDGING_FILE, JudgingFile
 from outweigh.store.run_store import FolderRunStore
-from outweigh.testing.builders import runs_of_arm
+from outweigh.testing.builders import a_judgment, runs_of_arm
 
 
 @pytest.fixture
@@ -155,6 +155,19 @@ def test_runs_without_a_judgment_are_judged_next(outweigh: Any, here: Path) -> N
     assert commands(answer.out)[0] == "outweigh judge outweigh-runs/starter"
 
 
+def test_failed_judgments_are_asked_for_again(outweigh: Any, here: Path) -> None:
+    folder = a_store(here)
+    judging = JudgingFile(
+        schema="outweigh.judging/1", judges=(JudgeSpec(name="reviewer", backend="scripted"),), tasks={}, tell_tales=()
+    )
+    (folder / JUDGING_FILE).write_bytes(msgspec.json.encode(judging))
+    with FolderRunStore.open(folder) as store:
+        run = next(iter(store.finished().values()))[0]
+        store.append_judgment(a_judgment(run, invalid_reason="crash: exit code 3", criteria=()))
+
+    assert commands(outweigh().out)[0] == "outweigh judge outweigh-runs/starter --retry-invalid"
+
+
 def test_damage_is_said_and_does_not_end_the_command(outweigh: Any, here: Path) -> None:
     records = a_store(here) / "runs-engine.jsonl"
     lines = records.read_bytes().splitlines(keepends=True)
@@ -280,6 +293,28 @@ class TestChanges:
 
         assert "the baseline 'plain' has changed" in " ".join(outweigh().out.split())
         assert "the baseline 'plain' has changed" in " ".join(outweigh("run", "--dry-run").err.split())
+
+    @pytest.mark.parametrize(
+        ("rule", "words"),
+        [
+            ({"policy": {"name": "gates"}}, "policy is not what the store was begun with."),
+            ({"profile": "even"}, "profile is not what the store was begun with."),
+        ],
+    )
+    def test_changed_rules_are_named_and_the_command_runs_them_elsewhere(
+        self, outweigh: Any, here: Path, rule: dict[str, Any], words: str
+    ) -> None:
+        a_suite(here)
+        a_store(here)
+        a_suite(here, **rule)
+
+        answer = outweigh()
+
+        assert answer.out.startswith("The suite has changed since the last run.")
+        assert words in " ".join(answer.out.split())
+        command = commands(answer.out)[0]
+        assert command == "outweigh run -o outweigh-runs/starter-2 --reuse outweigh-runs/starter"
+        assert outweigh(*shlex.split(command)[1:], "--dry-run").code == 0
 
     def test_a_new_task_is_named(self, outweigh: Any, here: Path) -> None:
         a_suite(here)

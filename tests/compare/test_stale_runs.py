@@ -152,6 +152,16 @@ def test_young_runs_are_compared_as_they_are_and_the_risk_of_that_is_stated() ->
     )
 
 
+@pytest.mark.parametrize(
+    ("minutes", "age"),
+    [(0.2, "less than a minute old"), (12, "up to 12 min old"), (80, "up to 80 min old"), (300, "up to 5 h old")],
+)
+def test_the_age_of_runs_of_the_same_day_is_as_it_is(minutes: float, age: str) -> None:
+    (warning,) = set_stale_aside(old_baseline(days=minutes / 24 / 60), "base", 7.0).warnings
+
+    assert f"runs of base are reused, {age}: " in warning
+
+
 def test_young_runs_beside_stale_ones_are_warned_of_too() -> None:
     young = arm("base", (4,), [100.0] * TASKS, days=2, reused=True)
     stale = arm("base", (1,), [100.0] * TASKS, days=30, reused=True)

@@ -18,7 +18,7 @@ from outweigh.report.render_text import SCREEN_WIDTH, TextReporter
 from outweigh.report.verdict_page import verdict_report
 from outweigh.report.verdict_sentence import with_gate_titles
 from outweigh.report.verdict_summary import SCREEN_HEIGHT, Screen, verdicts_summary
-from outweigh.testing.builders import evidence_of
+from outweigh.testing.builders import a_judgment, evidence_of
 from outweigh.verdict.decision import Decision, GateState, PolicySource
 from outweigh.verdict.evidence_policy import decide_by_evidence
 from outweigh.verdict.evidence_settings import evidence_settings
@@ -328,3 +328,12 @@ def test_where_judges_decide_and_nobody_judged_the_next_command_is_to_judge() ->
     assert verdict.needs is None
     assert "80 runs have no judgment; judge them, then decide again outweigh judge runs/demo" in text
     assert "more tasks" not in text
+
+
+def test_a_single_run_without_a_judgment_is_one_run() -> None:
+    records = list(experiment(0.3, tasks=8))
+    judged = [a_judgment(run) for run in records[1:]]
+    comparison = compare_arms(evidence_of(records, judged), "old", "new")
+    (verdict,) = decide_by_evidence([comparison], evidence_settings(gates=("judge_score",)))
+
+    assert "1 run has no judgment; judge it, then decide again" in " ".join(brief(verdict, comparison).split())

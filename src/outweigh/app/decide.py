@@ -118,7 +118,8 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
         verdicts = [each.verdict for each in self.candidates]
         page = None if written is None else str(written)
         screen = Screen(command=replace(self._command(command), written=page), width=width)
-        return add_version_line(verdicts_summary(verdicts, self.compared.comparisons, screen), self.history)
+        answer = verdicts_summary(verdicts, self.compared.comparisons, screen)
+        return add_version_line(answer, self.history, screen.command)
 
     def _command(self, typed: str | None) -> VerdictCommand:
         """What commands about the same records are made of; the arms are named where the suite does not name them."""

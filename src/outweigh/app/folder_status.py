@@ -20,7 +20,7 @@ from outweigh.report.next_step import NextStep
 from outweigh.report.status_page import FolderStatus, StoreStatus, SuiteChange, SuiteStatus
 from outweigh.report.verdict_sentence import effect_sentence, join_words
 from outweigh.store.arm_versions import versions_of
-from outweigh.store.experiment_file import ExperimentFile, check_experiment
+from outweigh.store.experiment_file import ExperimentFile, changed_rules, check_experiment
 from outweigh.store.store import Store, StoreSet
 from outweigh.store.store_files import record_files
 
@@ -104,6 +104,9 @@ def _find_change(store: Path) -> SuiteChange | None:
         check_experiment(store, suite.spec, suite.tasks, suite.arms, experiment, versions.names)
     except OutweighError as fault:
         return SuiteChange(words=_first_line(fault), step=_run_elsewhere(store))
+    if rules := changed_rules(experiment, suite.spec):
+        words = f"{join_words(rules)} {'is' if len(rules) == 1 else 'are'} not what the store was begun with."
+        return SuiteChange(words=words, step=_run_elsewhere(store))
     tasks = [task.id for task in suite.tasks if task.id not in experiment.tasks]
     return _describe_change(versions.names.names, tasks, experiment, _run_command(store, suite.spec.name))
 

@@ -75,6 +75,19 @@ def parse_column_map(text: str) -> dict[str, str]:
     return found
 
 
+def add_map_option(parser: argparse._ActionsContainer) -> None:
+    """Which column of a table has which field."""
+    parser.add_argument(
+        "--map",
+        metavar="FIELD=COLUMN",
+        action="append",
+        default=[],
+        type=parse_column_map,
+        help="the column of a field, such as arm=config.name, or a .toml file of such lines; may be repeated (default: "
+        "by its name)",
+    )
+
+
 OUTPUT_FORMATS = ("text", "json", "markdown")
 
 

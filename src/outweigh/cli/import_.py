@@ -7,7 +7,7 @@ from shlex import quote
 
 from outweigh.app.import_results import ImportedSource, ImportResultsRequest, import_results
 from outweigh.app.this_folder import remember_store
-from outweigh.cli.arguments import Parser, parse_column_map
+from outweigh.cli.arguments import Parser, add_map_option
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.plugins import adapter_names
@@ -142,14 +142,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--tasks", metavar="FILE", help="the task ids of a fixed suite, one per line; a missing one counts as failed"
     )
-    parser.add_argument(
-        "--map",
-        metavar="FIELD=COLUMN",
-        action="append",
-        default=[],
-        type=parse_column_map,
-        help="the column of a field, such as arm=config.name, or a .toml file of such lines; may be repeated",
-    )
+    add_map_option(parser)
     parser.add_argument(
         "--transcripts", action="store_true", help="keep the transcripts too, where that takes long (inspect)"
     )

@@ -1,17 +1,19 @@
 """`outweigh plan`: how often the next experiment would be decided, and what it would cost."""
 
 import argparse
+import shlex
 from collections.abc import Callable, Sequence
 
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.plan import PlanRequest, plan
 from outweigh.app.plan_options import parse_finite
 from outweigh.app.this_folder import has_suite, stores_of_folder
-from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
 from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ArmOptions, ReadingOptions, add_reading_options
 from outweigh.report.plan_page import plan_report
+from outweigh.report.plan_summary import plan_summary
 from outweigh.verdict.evidence_settings import COST_OF_PASS, CURRENT_VERSION, GATED_METRICS, MINIMUM_TASKS
 
 MAX_SIZES = 20
@@ -65,6 +67,7 @@ class _Options(ReadingOptions, ArmOptions):
     task_cost: float
     run_cost: float | None
     seed: int
+    verbose: bool
     format: str
 
     def pilot_request(self) -> EvidenceRequest:
@@ -98,7 +101,10 @@ def main(arguments: Sequence[str]) -> int:
         run_cost=options.run_cost,
         seed=options.seed,
     )
-    print_report(plan_report(plan(request)), options.format)
+    made = plan(request)
+    brief = options.format == "text" and not options.verbose
+    whole = shlex.join([*options.command, "--verbose"])
+    print_report(plan_summary(made, verbose_command=whole) if brief else plan_report(made), options.format)
     return ExitCode.SATISFIED
 
 
@@ -136,6 +142,11 @@ def build_parser() -> Parser:
     _add_question_options(parser)
     _add_size_options(parser)
     add_format_option(parser)
+    parser.group(COMMON_OPTIONS).add_argument(
+        "--verbose",
+        action="store_true",
+        help="print everything: all sizes, designs, planned looks, variances, notes and warnings",
+    )
     return parser
 
 

@@ -12,7 +12,7 @@ from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.choose_policy import DEFAULT_PLANNED_TASKS, PolicyRequest
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.open_runs import open_runs
-from outweigh.cli.arguments import CommandOptions, Parser, parse_column_map
+from outweigh.cli.arguments import CommandOptions, Parser, add_map_option
 from outweigh.cli.console import notify
 from outweigh.cli.defaults import choose_stores
 from outweigh.verdict.policy import POLICIES, Policies
@@ -127,14 +127,7 @@ def add_reading_options(parser: Parser) -> None:
     group.add_argument(
         "--prices", metavar="FILE", help="your own prices (TOML), used before the bundled ones (default: bundled)"
     )
-    group.add_argument(
-        "--map",
-        metavar="FIELD=COLUMN",
-        action="append",
-        default=[],
-        type=parse_column_map,
-        help="the column of a table that has a field, such as arm=config.name; repeat it (default: by its name)",
-    )
+    add_map_option(group)
 
 
 def add_arm_options(parser: Parser, *, several: bool = False) -> None:

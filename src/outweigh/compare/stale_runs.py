@@ -205,8 +205,10 @@ def _note(arm: str, stale: Sequence[Score], fresh: Sequence[Score], max_age_days
 def _describe_age(age: timedelta) -> str:
     if age >= timedelta(days=1):
         return f"up to {age / timedelta(days=1):.1f} days"
-    hours = age / timedelta(hours=1)
-    return f"up to {hours:.0f} h" if hours >= 1.5 else "up to an hour"
+    if age >= timedelta(minutes=90):
+        return f"up to {age / timedelta(hours=1):.0f} h"
+    minutes = age / timedelta(minutes=1)
+    return f"up to {minutes:.0f} min" if minutes >= 1 else "less than a minute"
 
 
 def _age_warning(arm: str, runs: int, age: timedelta, remedy: str) -> str:

@@ -81,8 +81,13 @@ def next_step(verdict: Verdict, comparison: Comparison, command: VerdictCommand)
     """The one thing to do next about a candidate."""
     candidate = comparison.candidate.name
     if (missing := unjudged_runs(verdict, comparison)) and command.store is not None:
-        words = f"{missing} runs have no judgment; judge them, then decide again"
-        return NextStep(words=words, command=shlex.join(["outweigh", "judge", command.store]))
+        lacking = "1 run has no judgment; judge it" if missing == 1 else f"{missing} runs have no judgment; judge them"
+        failed = any(call.invalid and not call.replaced for calls in comparison.judging.values() for call in calls)
+        again = ("--retry-invalid",) if failed else ()
+        return NextStep(
+            words=f"{lacking}, then decide again",
+            command=shlex.join(["outweigh", "judge", command.store, *again]),
+        )
     match verdict.decision:
         case Decision.IMPROVED if may_promote(verdict, comparison.evidence_sha256) and command.can_promote:
             return NextStep(

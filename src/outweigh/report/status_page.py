@@ -188,7 +188,8 @@ def _store_steps(status: FolderStatus, store: StoreStatus) -> Iterator[NextStep]
     if status.suite is not None and status.suite.fault is None and not status.is_of_suite:
         yield NextStep(words=f"run {status.suite.name}, which the last store is not about", command="outweigh run")
     if store.unjudged and overview is not None and not overview.running:
-        yield NextStep(words=f"judge {count_of(store.unjudged, 'run')}", command=f"outweigh judge {path}")
+        again = " --retry-invalid" if any(arm.invalid_judgments for arm in overview.arms) else ""
+        yield NextStep(words=f"judge {count_of(store.unjudged, 'run')}", command=f"outweigh judge {path}{again}")
     if store.trials[0] or overview is None:
         yield from _reading_steps(store, path)
 

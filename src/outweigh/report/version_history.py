@@ -9,6 +9,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.report.document import KeyPoints, Report, Table, add_blocks
 from outweigh.report.formatting import format_percent
 from outweigh.report.json_output import Payload
+from outweigh.report.next_step import VerdictCommand
 from outweigh.verdict.decision import Verdict
 
 
@@ -31,15 +32,23 @@ def add_version_history(report: Report, history: VersionHistory | None) -> Repor
     return replace(add_blocks(report, "Versions", (_table(history),)), payload=payload)
 
 
-def add_version_line(report: Report, history: VersionHistory | None) -> Report:
-    """The one screen with one line about earlier versions, before its last line."""
+def add_version_line(report: Report, history: VersionHistory | None, command: VerdictCommand) -> Report:
+    """The one screen with one line about earlier versions, and how to see all side by side, before its last line."""
     if history is None:
         return report
     line = ("Versions", _sentence(history))
+    shown = {line[0]: _side_by_side(history, command)}
     *others, last = report.blocks
     if not isinstance(last, KeyPoints):
-        return replace(report, blocks=(*report.blocks, KeyPoints(rows=(line,))))
-    return replace(report, blocks=(*others, replace(last, rows=(*last.rows[:-1], line, *last.rows[-1:]))))
+        return replace(report, blocks=(*report.blocks, KeyPoints(rows=(line,), commands=shown)))
+    rows = (*last.rows[:-1], line, *last.rows[-1:])
+    return replace(report, blocks=(*others, replace(last, rows=rows, commands={**last.commands, **shown})))
+
+
+def _side_by_side(history: VersionHistory, command: VerdictCommand) -> str:
+    """The command that decides about all versions, each against the baseline."""
+    versions = (comparison.candidate.name for comparison, _ in (*history.earlier, *history.current))
+    return command.again(*(word for name in versions for word in ("--candidate", name)))
 
 
 def history_payload(history: VersionHistory) -> Payload:

@@ -142,7 +142,7 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
     )
     if known is not None:
         check_experiment(folder, spec, tasks, arms, known, versions)
-        _refuse_other_rules(folder, known, experiment)
+        _refuse_other_rules(folder, known, experiment, spec)
     if known != experiment:
         write_atomic(folder / EXPERIMENT_FILE, [msgspec.json.format(msgspec.json.encode(experiment), indent=2), b"\n"])
 
@@ -245,8 +245,15 @@ def _without_results(versions: VersionNames | None) -> bool:
     return versions is not None and not versions.has_results
 
 
-def _refuse_other_rules(folder: Path, known: ExperimentFile, now: ExperimentFile) -> None:
-    rules = [rule for rule in ("policy", "profile", "reuse_max_age") if getattr(known, rule) != getattr(now, rule)]
+def changed_rules(known: ExperimentFile, spec: SuiteSpec) -> list[str]:
+    """Keys of the suite that decide otherwise now than when the experiment was begun."""
+    max_age = None if known.reuse_max_age is None else spec.reuse_max_age  # earlier releases had no limit
+    now = {"policy": _versioned(spec.policy, known), "profile": spec.profile, "reuse_max_age": max_age}
+    return [rule for rule, value in now.items() if getattr(known, rule) != value]
+
+
+def _refuse_other_rules(folder: Path, known: ExperimentFile, now: ExperimentFile, spec: SuiteSpec) -> None:
+    rules = changed_rules(known, spec)
     tiers = [_tiers_of_suite(each) for each in (known, now)]
     shared = tiers[0].keys() & tiers[1].keys() if known.versions or now.versions else tiers[0].keys() | tiers[1].keys()
     if any(tiers[0].get(arm) != tiers[1].get(arm) for arm in shared):

@@ -47,8 +47,9 @@ MOST_TEXT_ROWS = 24
 MOST_HEAT_ARMS = 8
 
 FRONTIER_CAPTION = (
-    "Up is better, left is cheaper. Lines: 95 % intervals over tasks. The mark has the colour of the decision. Dashed: "
-    "no arm above and to the left."
+    "Up is better, left is cheaper. Lines: 95 % intervals of each arm's own mean over tasks, which decide nothing; "
+    "gates have 90 % intervals of the change, because each end is tested at 5 %. The mark has the colour of the "
+    "decision. Dashed: no arm above and to the left."
 )
 HEAT_MAP_CAPTION = (
     "Runs that passed, of those that count; the stronger the shade, the more. ~ marks a flaky task: some passed, some "
