@@ -24,24 +24,27 @@ def run_models(folder: Path, agent: str, models: tuple[str, str], script: Script
 
 
 @pytest.mark.parametrize(
-    ("agent", "family_of"),
+    ("agent", "families"),
     [
-        ("claude-code", {"sonnet[1m]": "sonnet", "opusplan": "sonnet"}),
-        ("claude-code", {"opus[1m]": "opus", "haiku": "haiku"}),
-        ("gemini-cli", {"flash": "flash", "auto": "pro"}),
+        ("claude-code", {"sonnet[1m]": ("sonnet",), "opusplan": ("sonnet",)}),
+        ("claude-code", {"opus[1m]": ("opus",), "haiku": ("haiku",)}),
+        ("gemini-cli", {"flash": ("flash",), "auto": ("flash-lite", "gemini")}),
     ],
 )
 @pytest.mark.needs_agent
 @pytest.mark.needs_bubblewrap
-def test_an_alias_is_asked_and_proven(tmp_path: Path, agent: str, family_of: dict[str, str]) -> None:
-    first, second = family_of
+def test_an_alias_is_asked_and_proven_and_every_model_that_answers_is_named(
+    tmp_path: Path, agent: str, families: dict[str, tuple[str, ...]]
+) -> None:
+    first, second = families
     runs = run_models(tmp_path, agent, (first, second))
 
     for alias, run in runs.items():
         assert (run.status, run.status_detail) == (Status.COMPLETED, None)
         assert run.metering is not None
-        assert any(family_of[alias] in model for model in run.metering.models)
-    assert runs.keys() == family_of.keys()
+        assert len(run.metering.models) == len(families[alias])
+        assert all(any(family in model for model in run.metering.models) for family in families[alias])
+    assert runs.keys() == families.keys()
 
 
 @pytest.mark.needs_agent

@@ -31,6 +31,7 @@ def test_agents_pieces_warnings_and_setbacks_are_told_by_arm() -> None:
         "agents": [{"kind": "real", "name": "claude-code", "version": "2.1.0", "model": "m", "runs": 2}],
         "proven": 2,
         "pieces": [{"kind": "skill", "name": "testing", "runs": 2}],
+        "models": [],
         "warned": 2,
         "warnings": [{"words": "odd", "runs": 2}],
         "past_gateway": 0,

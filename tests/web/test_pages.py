@@ -14,6 +14,7 @@ from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionScore
 from outweigh.model.preflight_result import Preflight, PreflightResult
 from outweigh.model.run_record import ObservedServer, ObservedSetup
+from outweigh.model.usage import Metering, Usage
 from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_check, a_judgment, a_run
@@ -162,6 +163,23 @@ def test_a_run_shows_steps_patch_checks_judgments_and_what_was_loaded(reader: Re
     assert "the cache was cold." in page
     assert 'id="step-2"' in page
     assert "$0.01" in page
+
+
+def test_a_run_shows_every_model_that_answered_and_its_share_of_the_tokens(tmp_path: Path) -> None:
+    models = {
+        name: Usage(input_tokens=sent, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
+        for name, sent in {"claude-opus-4-6": 900, "claude-haiku-4-5": 100}.items()
+    }
+    metering = Metering(
+        requests=2, failed_requests=0, models=models, time_to_first_token_seconds=None, model_seconds=1.0
+    )
+    run = a_run("fix", "plain", 1, metering=metering)
+    reader = Reader(store_of(tmp_path / "store", [(run, {})]))
+
+    page = reader.ask(query(reader.store("/run"), run=run.run_id)).text
+
+    for shown in ("claude-opus-4-6", "claude-haiku-4-5", "90 %", "10 %"):
+        assert shown in page
 
 
 def test_checks_are_shown_before_and_after(reader: Reader, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from outweigh.compare.model_use import ModelObserver, ModelUse
 from outweigh.compare.setup_use import SetupUse, UseObserver
 from outweigh.model.failure import EXCLUDED_STATUSES, Status, detail_line
 from outweigh.model.run_record import AgentIdentity, ObservedSetup, RunRecord
@@ -36,9 +37,9 @@ class ExcludedAttempt(NamedTuple):
 class SetupSummary(Struct, frozen=True, kw_only=True):
     """Of counted runs: how many each agent made, in how many the set-up was observed (`with_setup`), and its items.
 
-    `use` is what of it was invoked, by task. `warnings` are those of the runs themselves; `warned` runs have some.
-    `past_gateway` runs used a model past the gateway, unmeasured. `excluded_attempts` do not count; of many, the first
-    are listed.
+    `models` are those that answered. `use` is what of the set-up was invoked, by task. `warnings` are those of the runs
+    themselves; `warned` runs have some. `past_gateway` runs used a model past the gateway, unmeasured.
+    `excluded_attempts` do not count; of many, the first are listed.
     """
 
     agents: Mapping[AgentIdentity, int]
@@ -49,6 +50,7 @@ class SetupSummary(Struct, frozen=True, kw_only=True):
     past_gateway: int
     excluded_attempts: tuple[ExcludedAttempt, ...]
     use: SetupUse
+    models: Mapping[str, ModelUse]
 
     def commonest_detail(self, status: Status) -> str | None:
         """The most common reason of attempts with this status, as one line; None where none has a reason."""
@@ -72,6 +74,7 @@ class SetupObserver:
         self._past_gateway = 0
         self._with_setup = 0
         self._use = UseObserver()
+        self._models = ModelObserver()
 
     def add(self, run: RunRecord) -> None:
         """Count one attempt."""
@@ -84,6 +87,7 @@ class SetupObserver:
             return
         self._agents[run.agent] += 1
         self._use.add(run)
+        self._models.add(run)
         if run.warnings:
             self._warnings.update(set(run.warnings))
             self._warned += 1
@@ -103,6 +107,7 @@ class SetupObserver:
             past_gateway=self._past_gateway,
             excluded_attempts=tuple(self._excluded_attempts),
             use=self._use.summary(),
+            models=self._models.summary(),
         )
 
 

@@ -36,6 +36,7 @@ def _observed_setup(setup: SetupSummary) -> Payload:
         "agents": [{**msgspec.to_builtins(agent), "runs": runs} for agent, runs in setup.agents.items()],
         "proven": setup.with_setup,
         "pieces": [{**item._asdict(), "runs": runs} for item, runs in sorted(setup.items.items())],
+        "models": [{"name": name, **msgspec.to_builtins(use)} for name, use in setup.models.items()],
         "warned": setup.warned,
         "warnings": [{"words": words, "runs": runs} for words, runs in sorted(setup.warnings.items())],
         "past_gateway": setup.past_gateway,

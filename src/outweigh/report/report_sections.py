@@ -23,6 +23,7 @@ from outweigh.report.formatting import (
     format_percent,
     format_seconds,
 )
+from outweigh.report.model_use_table import model_blocks
 from outweigh.report.setup_use_lines import use_blocks
 from outweigh.score.run_score import Score
 from outweigh.verdict.confounding import cost_confounded
@@ -91,6 +92,7 @@ def setup_check_blocks(comparison: Comparison) -> list[Block]:
     return [
         BulletList(title="Who ran, and with what", items=tuple(_agent_lines(arms)), tone=Tone.PLAIN),
         *use_blocks(comparison.changed_use),
+        *model_blocks(seen),
         *_loaded_table(seen),
         *optional_bullets("Attempts that do not count", tuple(_failed_attempts(seen))),
         *optional_bullets("Warnings of the runs themselves", tuple(_run_warnings(seen))),

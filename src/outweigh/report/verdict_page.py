@@ -14,6 +14,7 @@ from outweigh.report.figures.gates import gate_figures_without_words
 from outweigh.report.formatting import format_change
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
 from outweigh.report.judge_tables import judge_blocks
+from outweigh.report.model_use_table import model_blocks
 from outweigh.report.scan_page import scan_blocks, scan_payload
 from outweigh.report.setup_use_lines import use_blocks, use_payload
 from outweigh.report.verdict_sentence import with_gate_titles
@@ -111,6 +112,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: PolicySourc
         arms_table(comparison),
         *judge_blocks(summarise_judges(comparison.judging)),
         *use_blocks(comparison.changed_use),
+        *model_blocks(comparison.setups),
         *scan_blocks(comparison.scans),
         *sensitivity_blocks(verdict, allowed=allowed),
         *optional_bullets("Warnings", verdict.warnings),

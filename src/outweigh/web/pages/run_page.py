@@ -11,6 +11,7 @@ from outweigh.model.failure import detail_line
 from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.model.run_record import ObservedSetup, RunRecord
 from outweigh.report.formatting import SIMULATED, UNKNOWN, format_count, format_dollars, format_score, format_seconds
+from outweigh.report.model_use_table import MODEL_COLUMNS, run_model_rows
 from outweigh.report.run_diff import ComparedRun
 from outweigh.report.run_steps import ShownStep
 from outweigh.score.judge_scores import judgment_score
@@ -274,6 +275,9 @@ def _tokens(run: RunRecord) -> Iterator[Child]:
         ("written to the cache", usage.cache_write_tokens),
     )
     yield render_table("Tokens", ("", "tokens"), (table_row(name, format_count(tokens)) for name, tokens in kinds))
+    if run.metering is not None and run.metering.models:
+        by_model = (table_row(*row) for row in run_model_rows(run.metering.models))
+        yield render_table("Tokens by model that answered", MODEL_COLUMNS, by_model)
     if run.components:
         rows = (
             table_row(each.component.value, format_count(each.input_tokens), format_count(each.output_tokens))

@@ -1,0 +1,54 @@
+"""Which models answered, and what share of the tokens each had. A share is known only where all tokens are."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import Usage
+
+
+class ModelUse(Struct, frozen=True, kw_only=True):
+    """The runs in which a model answered, its tokens of all kinds in them, and their share of all models' tokens."""
+
+    runs: int
+    tokens: int | None
+    share: float | None
+
+
+def total_tokens(usage: Usage) -> int | None:
+    """The tokens of all kinds; None where one kind is unknown."""
+    kinds = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    return None if None in kinds else sum(kind or 0 for kind in kinds)
+
+
+def token_shares(tokens: Mapping[str, int | None]) -> dict[str, float | None]:
+    """Each model's share; unknown for all where the tokens of one are unknown, and where there were none."""
+    known = [count for count in tokens.values() if count is not None]
+    total = sum(known) if len(known) == len(tokens) else 0
+    return {model: (count or 0) / total if total else None for model, count in tokens.items()}
+
+
+class ModelObserver:
+    """Counts the models of one arm's runs as they are read."""
+
+    def __init__(self) -> None:
+        self._runs: Counter[str] = Counter()
+        self._tokens: dict[str, int | None] = {}
+
+    def add(self, run: RunRecord) -> None:
+        """Count one run; one that was not metered says nothing."""
+        for model, usage in () if run.metering is None else run.metering.models.items():
+            self._runs[model] += 1
+            before, more = self._tokens.get(model, 0), total_tokens(usage)
+            self._tokens[model] = None if before is None or more is None else before + more
+
+    def summary(self) -> dict[str, ModelUse]:
+        """What was counted so far, the model with the most tokens first."""
+        shares = token_shares(self._tokens)
+        by_tokens = sorted(self._tokens, key=lambda model: (-(self._tokens[model] or 0), model))
+        return {
+            model: ModelUse(runs=self._runs[model], tokens=self._tokens[model], share=shares[model])
+            for model in by_tokens
+        }
