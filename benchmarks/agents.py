@@ -25,11 +25,11 @@ from outweigh.agents.mini_swe_agent.agent import MiniSweAgent
 from outweigh.agents.opencode import OpenCodeAgent
 from outweigh.agents.qwen_code import QwenCodeAgent
 from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Status
 from outweigh.model.pricing import PriceTables
+from outweigh.model.provider import ApiFamily
 from outweigh.ports.agents import AttemptOutcome
 from outweigh.ports.gateways import Gateway, MeterRequest, ModelAccess
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -157,8 +157,8 @@ def _arm(agent: CommandLineAgent, model: str | None) -> Arm:
     return an_agent_arm(agent.name, {"program": str(PROGRAMS / agent.program)}, model=model)
 
 
-def _ways(url: str) -> dict[Provider, ModelUpstream]:
-    return {provider: ModelUpstream(url=url, variable="", key="") for provider in Provider}
+def _ways(url: str) -> dict[ApiFamily, ModelUpstream]:
+    return {provider: ModelUpstream(url=url, variable="", key="") for provider in ApiFamily}
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from benchmarks.measure import OUTWEIGH, median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable
+from outweigh.model.provider import ApiFamily
 from outweigh.model.usage import Component
 from outweigh.ports.gateways import ArmMarker, MeterRequest
 
@@ -99,7 +99,7 @@ def _server(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _door(url: str) -> Iterator[tuple[int, str]]:
-    upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in Provider}
+    upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in ApiFamily}
     request = MeterRequest(label="bench", budget_usd=1e6, tokens=None, markers=(_MARKER,), keep_bodies=False)
     listening = create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]

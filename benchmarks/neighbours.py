@@ -22,9 +22,9 @@ from aiohttp import ClientSession, TCPConnector, web
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.pricing import PriceTables
+from outweigh.model.provider import ApiFamily
 from outweigh.ports.gateways import MeterRequest
 
 WORST_WAIT_SECONDS = 1.0
@@ -79,7 +79,7 @@ def measure(setting: Setting) -> list[Ratio]:
 
 def _row(kind: str, url: str, streams: int) -> Ratio:
     with ExitStack() as stack:
-        upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in Provider}
+        upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in ApiFamily}
         gateway = stack.enter_context(ModelGateway(upstreams, PriceTables()))
         watched, hostile = (stack.enter_context(_run(gateway)) for _ in range(2))
         counts = [min(STREAMS_OF_A_RUN, streams - done) for done in range(0, streams, STREAMS_OF_A_RUN)]

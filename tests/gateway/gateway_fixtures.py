@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from socket import create_server
 
 from outweigh.gateway.model_gateway import ModelGateway, RunMeter
-from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable
+from outweigh.model.provider import ApiFamily
 from outweigh.ports.gateways import ArmMarker, MeteredCalls, MeterRequest
 
 REAL_KEY = "sk-real-0123456789abcdef"
@@ -39,7 +39,7 @@ class Way:
 
 def a_gateway(url: str, key: str | None = REAL_KEY) -> ModelGateway:
     return ModelGateway(
-        {provider: ModelUpstream(url=url, variable="REAL_KEY", key=key) for provider in Provider}, PRICES
+        {provider: ModelUpstream(url=url, variable="REAL_KEY", key=key) for provider in ApiFamily}, PRICES
     )
 
 
@@ -53,6 +53,7 @@ def a_way_through(
     keep_bodies: bool = False,
     models: tuple[str, ...] | None = None,
     allow: tuple[str, ...] = (),
+    provider: str | None = None,
 ) -> Iterator[Way]:
     request = MeterRequest(
         label="run",
@@ -62,6 +63,7 @@ def a_way_through(
         keep_bodies=keep_bodies,
         models=models,
         allow=allow,
+        provider=provider,
     )
     listening = create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]

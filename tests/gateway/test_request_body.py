@@ -28,7 +28,7 @@ class WaitingLedger(RunLedger):
 
     def __init__(self) -> None:
         request = MeterRequest(label="run", budget_usd=None, tokens=None, markers=(), keep_bodies=False)
-        super().__init__(request, PRICES, (), lambda: datetime.now(UTC))
+        super().__init__(request, PRICES, {}, lambda: datetime.now(UTC))
         self.begun: list[bytes] = []
         self.may_end = Event()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from outweigh.gateway.request_parsing import Provider, Route, RoutePurpose, find_route
+from outweigh.gateway.request_parsing import Route, RoutePurpose, find_route
 from outweigh.gateway.upstream import (
     ModelUpstream,
     create_run_key,
@@ -12,7 +12,8 @@ from outweigh.gateway.upstream import (
     read_upstreams,
     shows_run_key,
 )
-from outweigh.model.suite import GatewaySpec, ProviderSpec
+from outweigh.model.provider import ApiFamily, ProviderSpec
+from outweigh.model.suite import GatewaySpec
 from outweigh.ports.gateways import Dialect
 
 
@@ -49,13 +50,13 @@ def test_every_path_has_its_dialect(what: str, dialect: Dialect, purpose: RouteP
 def test_a_gemini_path_names_model_and_streaming(version: str, verb: str, is_streamed: bool) -> None:
     found = _route(f"POST /{version}/models/gemini-3:{verb}")
 
-    assert (found.provider, found.model, found.is_streamed) == (Provider.GEMINI, "gemini-3", is_streamed)
+    assert (found.provider, found.model, found.is_streamed) == (ApiFamily.GEMINI, "gemini-3", is_streamed)
 
 
 def test_lists_of_models_are_told_apart_by_their_headers() -> None:
-    assert _route("GET /v1/models", anthropic_version="2023-06-01").provider is Provider.ANTHROPIC
-    assert _route("GET /v1/models", authorization="Bearer k").provider is Provider.OPENAI
-    assert _route("GET /v1/models", x_goog_api_key="k").provider is Provider.GEMINI
+    assert _route("GET /v1/models", anthropic_version="2023-06-01").provider is ApiFamily.ANTHROPIC
+    assert _route("GET /v1/models", authorization="Bearer k").provider is ApiFamily.OPENAI
+    assert _route("GET /v1/models", x_goog_api_key="k").provider is ApiFamily.GEMINI
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ class TestUpstreams:
         )
         ways = read_upstreams(spec, {"ANTHROPIC_API_KEY": "a", "MINE": ""})
 
-        assert [ways[provider].key for provider in Provider] == ["a", "", None]
+        assert [ways[provider].key for provider in ApiFamily] == ["a", "", None]
 
     @pytest.mark.parametrize(("key", "secrets"), [("sk-0123456789abcdef", 1), ("EMPTY", 0), ("", 0), (None, 0)])
     def test_a_word_that_stands_for_no_key_is_no_secret(self, key: str | None, secrets: int) -> None:
@@ -131,7 +132,7 @@ class TestUpstreams:
     def test_the_machines_proxy_is_used(self, url: str, environment: dict[str, str], proxy: str | None) -> None:
         spec = GatewaySpec(anthropic=ProviderSpec(url=url, key=""))
 
-        assert read_upstreams(spec, environment)[Provider.ANTHROPIC].proxy == proxy
+        assert read_upstreams(spec, environment)[ApiFamily.ANTHROPIC].proxy == proxy
 
 
 class TestKeys:
@@ -162,13 +163,13 @@ class TestKeys:
 class TestHeaders:
     def test_the_real_key_takes_the_place_of_the_runs(self) -> None:
         assert ("authorization", "Bearer real") in headers_to_send(
-            {"authorization": "Bearer K"}, Provider.ANTHROPIC, "real"
+            {"authorization": "Bearer K"}, ApiFamily.ANTHROPIC, "real"
         )
-        assert ("x-api-key", "real") in headers_to_send({"x-api-key": "K"}, Provider.ANTHROPIC, "real")
-        assert ("x-goog-api-key", "real") in headers_to_send({}, Provider.GEMINI, "real")
+        assert ("x-api-key", "real") in headers_to_send({"x-api-key": "K"}, ApiFamily.ANTHROPIC, "real")
+        assert ("x-goog-api-key", "real") in headers_to_send({}, ApiFamily.GEMINI, "real")
 
     def test_a_provider_without_a_key_gets_none(self) -> None:
-        assert headers_to_send({"authorization": "Bearer K"}, Provider.OPENAI, "") == [("accept-encoding", "identity")]
+        assert headers_to_send({"authorization": "Bearer K"}, ApiFamily.OPENAI, "") == [("accept-encoding", "identity")]
 
     def test_only_what_is_meant_for_the_provider_is_sent(self) -> None:
         given = {
@@ -182,7 +183,7 @@ class TestHeaders:
             "cookie": "c",
             "x-api-key": "K",
         }
-        sent = headers_to_send(given, Provider.ANTHROPIC, "real")
+        sent = headers_to_send(given, ApiFamily.ANTHROPIC, "real")
 
         assert sorted(sent) == [
             ("accept-encoding", "identity"),

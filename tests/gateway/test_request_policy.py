@@ -12,11 +12,11 @@ from outweigh.gateway.dialects.gemini_generate_content import GeminiResponse
 from outweigh.gateway.dialects.openai_responses import OpenAIResponsesResponse
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
 from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.run_ledger import price_response
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.pricing import PriceTables, UserPriceTable
+from outweigh.model.provider import ApiFamily
 from outweigh.testing.model_server import ModelServer, Script, Turn
 
 SCRIPT = Script(turn=[Turn(text="Done.")])
@@ -201,7 +201,7 @@ class TestModels:
 
 class TestDollars:
     def _gateway(self, url: str, hosted_usd: Mapping[str, float]) -> ModelGateway:
-        upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in Provider}
+        upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in ApiFamily}
         return ModelGateway(upstreams, PriceTables(UserPriceTable("tools", {MODEL: MODEL_PRICES}, hosted_usd)))
 
     def test_a_budget_in_dollars_needs_the_price_of_what_the_provider_runs(self) -> None:

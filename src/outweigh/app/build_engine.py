@@ -23,14 +23,17 @@ from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.setup_check import expected_setup
 from outweigh.errors import UsageError
 from outweigh.gateway.host_allowlist import AllowedHosts
-from outweigh.gateway.model_gateway import ModelGateway
+from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
+from outweigh.gateway.named_providers import provider_variables, read_provider
 from outweigh.gateway.upstream import ModelUpstream, read_upstreams
-from outweigh.model.suite import GatewaySpec
+from outweigh.model.arm import Arm
+from outweigh.model.pricing import PriceTables
+from outweigh.model.suite import GatewaySpec, SuiteSpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import Gateway, HostAccess
 from outweigh.ports.sandboxes import SandboxProvider
-from outweigh.prices import price_tables
+from outweigh.prices import price_tables, read_prices
 from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.run_store import FolderRunStore
 from outweigh.workspace.cache import WorkspaceCache
@@ -165,7 +168,34 @@ def _agents(suite: LoadedSuite) -> dict[str, Agent]:
     for arm in suite.arms.values():
         if (missing := agents[arm.agent].missing(arm)) is not None:
             raise UsageError(f"arm {arm.name!r} cannot run here: {missing}")
+        if (unfit := explain_unfit_provider(suite.spec, arm, agents[arm.agent])) is not None:
+            raise UsageError(unfit)
     return agents
+
+
+def explain_unfit_provider(spec: SuiteSpec, arm: Arm, agent: Agent) -> str | None:
+    """Why an arm cannot be served by the provider that it names; None where it can, or names none."""
+    provider, name = arm.provider, arm.provider_name
+    if provider is None:
+        return None
+    where = f"arms.{arm.name}.provider"
+    if spec.gateway.mode == "direct":
+        return (
+            f'{where}: the gateway sends requests to {name!r}, and mode = "direct" under [gateway] uses no gateway. '
+            "Leave one of them out."
+        )
+    if not agent.uses_model(arm):
+        hint = " Set model_access = true in its options." if arm.agent == "shell" else " Leave it out."
+        return f"{where}: the agent {arm.agent} asks no model here, so {name!r} would serve nothing.{hint}"
+    tell = getattr(agent, "provider", None)
+    own: str | None = None if tell is None else tell(arm)
+    if own is None or own == provider.dialect:
+        return None
+    return (
+        f"{where}: {arm.agent} uses {own}'s API for this arm, and {name!r} has {provider.dialect}'s. Name a provider "
+        f'with dialect = "{own}"'
+        + (f", or write the model as {provider.dialect}/NAME." if "/" in (arm.model or "") else ", or another agent.")
+    )
 
 
 def _secrets(suite: LoadedSuite) -> dict[str, str]:
@@ -180,13 +210,31 @@ def _secrets(suite: LoadedSuite) -> dict[str, str]:
 def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[Gateway | None]:
     """The model gateway while the experiment runs; None where no arm asks a model, or where arms ask it directly."""
     spec = suite.spec.gateway
-    if spec.mode == "direct" or not any(adapters.agents[arm.agent].uses_model(arm) for arm in suite.arms.values()):
+    model_users = [arm for arm in suite.arms.values() if adapters.agents[arm.agent].uses_model(arm)]
+    if spec.mode == "direct" or not model_users:
         yield None
         return
     ways = read_upstreams(spec, os.environ)
-    _refuse_keyless(ways.values())
-    with ModelGateway(ways, price_tables(_price_file(suite, spec))) as gateway:
+    if any(arm.provider_name is None for arm in model_users):
+        _refuse_keyless(ways.values())
+    prices = price_tables(_price_file(suite, spec))
+    named = {arm.provider_name for arm in model_users if arm.provider_name is not None}
+    providers = {name: _named_upstream(suite, name, prices) for name in named}
+    with ModelGateway(ways, prices, providers=providers) as gateway:
         yield gateway
+
+
+def _named_upstream(suite: LoadedSuite, name: str, prices: PriceTables) -> NamedUpstream:
+    """A provider of the suite; where it has a price file, nothing else prices its runs."""
+    spec = suite.spec.providers[name]
+    for variable in provider_variables(spec):
+        if not os.environ.get(variable):
+            raise UsageError(
+                f"providers.{name} needs {variable}, which is not in the environment; export it, or name another "
+                "variable there."
+            )
+    own = prices if spec.prices is None else PriceTables(read_prices(str(suite.folder / spec.prices)))
+    return NamedUpstream(dialect=spec.dialect, upstream=read_provider(name, spec, os.environ), prices=own)
 
 
 def _price_file(suite: LoadedSuite, spec: GatewaySpec) -> str | None:

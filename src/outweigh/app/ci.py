@@ -18,6 +18,7 @@ from outweigh.app.suite_selection import choose_suite, nothing_to_compare
 from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
+from outweigh.gateway.named_providers import provider_variables
 from outweigh.model.run_record import REUSED_LABEL, amount_paid
 from outweigh.model.suite import Executor
 from outweigh.plugins import load_adapter
@@ -101,8 +102,13 @@ def _lacks_secrets(suite: LoadedSuite, environment: Mapping[str, str]) -> bool:
         return True
     if suite.spec.executor is Executor.HARBOR:
         return any(not environment.get(name) for name in suite.spec.harbor.pass_environment)
+    model_users = [arm for arm in arms if load_adapter("agent", arm.agent).uses_model(arm)]
+    named = {arm.provider_name for arm in model_users if arm.provider_name is not None}
+    needed = (variable for name in named for variable in provider_variables(suite.spec.providers[name]))
+    if any(not environment.get(variable) for variable in needed):
+        return True
     keys = [provider.key for provider in (gateway.anthropic, gateway.openai, gateway.gemini)]
-    asks = any(load_adapter("agent", arm.agent).uses_model(arm) for arm in arms)
+    asks = any(arm.provider_name is None for arm in model_users)
     return asks and not any(key == "" or environment.get(key) for key in keys)
 
 

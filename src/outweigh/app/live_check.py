@@ -80,7 +80,15 @@ def _groups(suite: LoadedSuite) -> list[list[Arm]]:
     """Arms that ask the same model in the same way; one answer is enough for all of them."""
     found: dict[object, list[Arm]] = {}
     for arm in arms_that_ask(suite):
-        way = (arm.agent, arm.model, arm.secrets, arm.flags, repr(arm.environment), repr(arm.options))
+        way = (
+            arm.agent,
+            arm.model,
+            arm.provider_name,
+            arm.secrets,
+            arm.flags,
+            repr(arm.environment),
+            repr(arm.options),
+        )
         found.setdefault(way, []).append(arm)
     return list(found.values())
 

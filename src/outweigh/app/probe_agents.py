@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from outweigh.app.build_engine import explain_unfit_provider
 from outweigh.app.judging_round import find_judges
 from outweigh.app.run_harbor import harbor_settings
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError, quote_names
+from outweigh.gateway.named_providers import provider_variables
 from outweigh.gateway.upstream import read_upstreams
 from outweigh.interop.harbor.harbor_command import HarborProgram, find_harbor, select_environment
 from outweigh.interop.harbor.job_spec import agent_entry
 from outweigh.model.arm import Arm, bare_arm
+from outweigh.model.suite import SuiteSpec
 from outweigh.plugins import adapter_names, load_adapter
 from outweigh.ports.agents import Agent
 from outweigh.report.doctor_page import RunRequirement
@@ -28,7 +31,7 @@ def probe_agents(suite: LoadedSuite | None) -> Iterator[RunRequirement]:
         with ThreadPoolExecutor() as threads:  # each is asked for its version, which takes a moment
             yield from threads.map(_probe_agent, adapter_names("agent"))
         return
-    yield from map(_probe_arm, suite.arms.values())
+    yield from (_probe_arm(suite.spec, arm) for arm in suite.arms.values())
     for name in sorted({name for arm in suite.arms.values() for name in arm.secrets}):
         missing = None if name in os.environ else "it is not in the environment; export it."
         yield RunRequirement(kind="secret", name=name, missing=missing, required=True, detail="")
@@ -61,9 +64,9 @@ def _probe_agent(name: str) -> RunRequirement:
     return RunRequirement(kind="agent", name=name, missing=missing, required=False, detail=detail)
 
 
-def _probe_arm(arm: Arm) -> RunRequirement:
+def _probe_arm(spec: SuiteSpec, arm: Arm) -> RunRequirement:
     agent: Agent = load_adapter("agent", arm.agent)
-    missing = agent.missing(arm)
+    missing = agent.missing(arm) or explain_unfit_provider(spec, arm, agent)
     version = None if missing is not None else _agent_version(agent, arm)
     detail = f"agent {arm.agent}" if version is None else f"agent {arm.agent} {version}"
     return RunRequirement(kind="arm", name=arm.name, missing=missing, required=True, detail=detail)
@@ -82,8 +85,17 @@ def _probe_keys(suite: LoadedSuite) -> Iterator[RunRequirement]:
         yield from filter(None, map(_probe_login, arms_that_ask(suite)))
         return
     askers: dict[str | None, list[str]] = defaultdict(list)
+    named: dict[str, list[str]] = defaultdict(list)
     for arm in arms_that_ask(suite):
-        askers[_provider_of_arm(arm)].append(arm.name)
+        if arm.provider_name is None:
+            askers[_provider_of_arm(arm)].append(arm.name)
+        else:
+            named[arm.provider_name].append(arm.name)
+    for name, arms in named.items():
+        for variable in provider_variables(suite.spec.providers[name]):
+            yield _probe_key(
+                variable, f"{quote_names(arms)} cannot ask the provider {name!r} without it; export it.", required=True
+            )
     ways = read_upstreams(suite.spec.gateway, os.environ)
     for provider, way in ways.items():
         if provider in askers and way.variable:

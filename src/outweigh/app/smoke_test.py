@@ -9,12 +9,12 @@ from outweigh.app.one_attempt import AttemptSetting, attempt_once
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox
 from outweigh.engine.setup_check import check_setup, expected_setup
-from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.request_parsing import Provider
+from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Status
 from outweigh.model.pricing import PriceTables
+from outweigh.model.provider import ApiFamily
 from outweigh.model.suite import SandboxSpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent
@@ -49,7 +49,7 @@ def smoke_test_arms(
     sandboxes = choose_sandbox(spec.kind)
     agents: dict[str, Agent] = {name: load_adapter("agent", name) for name in {arm.agent for arm in arms}}
     expected = expected_setup({arm.name: arm for arm in arms}, overlays, agents, model_aliases)
-    with ModelServer(SMOKE_SCRIPT) as server, ModelGateway(_scripted_upstreams(server), PriceTables()) as gateway:
+    with ModelServer(SMOKE_SCRIPT) as server, _scripted_gateway(server, arms) as gateway:
         setting = AttemptSetting(
             overlays=overlays,
             sandbox=with_default_limits(spec, 1),
@@ -63,8 +63,15 @@ def smoke_test_arms(
             yield _try_arm(setting, arm, required=required)
 
 
-def _scripted_upstreams(server: ModelServer) -> dict[Provider, ModelUpstream]:
-    return {provider: ModelUpstream(url=server.url, variable="", key="") for provider in Provider}
+def _scripted_gateway(server: ModelServer, arms: Sequence[Arm]) -> ModelGateway:
+    """Every provider is the scripted model, those that arms name too."""
+    scripted = ModelUpstream(url=server.url, variable="", key="")
+    providers = {
+        arm.provider_name: NamedUpstream(dialect=arm.provider.dialect, upstream=scripted, prices=PriceTables())
+        for arm in arms
+        if arm.provider is not None and arm.provider_name is not None
+    }
+    return ModelGateway(dict.fromkeys(ApiFamily, scripted), PriceTables(), providers=providers)
 
 
 def _try_arm(setting: AttemptSetting, arm: Arm, *, required: bool) -> RunRequirement:

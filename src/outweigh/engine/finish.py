@@ -108,6 +108,7 @@ def _metering(calls: Sequence[ModelCall]) -> Metering:
         time_to_first_token_seconds=median(waits) if waits else None,
         model_seconds=sum(call.duration_seconds for call in calls),
         hosted_uses=dict(sum((Counter(call.hosted_uses) for call in calls), Counter[str]())),
+        providers={call.provider: call.host for call in calls if call.provider and call.host},
     )
 
 

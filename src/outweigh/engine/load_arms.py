@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from outweigh.engine.tree_digest import paths_below, refuse_link_out
 from outweigh.errors import UsageError
@@ -20,6 +21,7 @@ from outweigh.model.agent_files import (
 )
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec, OverlayFile
 from outweigh.model.parse import inherit
+from outweigh.model.provider import NamedProviderSpec
 from outweigh.ports.workspaces import RevisionFile, Revisions
 
 _IMPORT_STEPS = 5
@@ -130,7 +132,16 @@ class ArmFiles:
             yield self.keep(str(place), path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
 
 
-def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: str) -> Arm:
+_NO_PROVIDERS: Mapping[str, NamedProviderSpec] = MappingProxyType({})
+
+
+def load_arm(
+    name: str,
+    specs: Mapping[str, ArmSpec],
+    files: ArmFiles,
+    source: str,
+    providers: Mapping[str, NamedProviderSpec] = _NO_PROVIDERS,
+) -> Arm:
     """Resolve an arm; two different files for one path are refused."""
     spec = inherit(name, specs)
     if spec.agent is None:
@@ -157,6 +168,8 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
         flags=tuple(spec.flags),
         options={**spec.options, **{key: str(path) for key, path in option_paths.items()}},
         option_files={key: sha256(path.read_bytes()).hexdigest() for key, path in option_paths.items()},
+        provider=None if spec.provider is None else providers[spec.provider].identity,
+        provider_name=spec.provider,
     )
 
 

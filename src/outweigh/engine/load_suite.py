@@ -58,7 +58,7 @@ def _refuse_false_same_as(name: str, model: str, arms: Mapping[str, Arm], source
 
 
 def _differ(one: Arm, other: Arm, field: str) -> bool:
-    return field not in ("name", "tier") and bool(getattr(one, field) != getattr(other, field))
+    return field not in ("name", "tier", "provider_name") and bool(getattr(one, field) != getattr(other, field))
 
 
 def _control_root(name: str, specs: Mapping[str, ArmSpec]) -> str:
@@ -130,7 +130,7 @@ def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None, check_policy
     _refuse_bad_policy(spec.policy, str(file), check_policy)
     folder = file.parent.resolve()
     files = ArmFiles(folder, revisions)
-    arms = {name: load_arm(name, spec.arms, files, str(file)) for name in spec.arms}
+    arms = {name: load_arm(name, spec.arms, files, str(file), spec.providers) for name in spec.arms}
     tasks = _tasks(spec, folder, str(file))
     judges = [_locate_judge(judge, spec.gateway) for judge in spec.judges]
     spec = msgspec.structs.replace(spec, judges=judges)

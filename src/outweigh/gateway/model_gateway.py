@@ -5,17 +5,18 @@ The server behind it is imported when the gateway is entered, because it needs a
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from socket import socket
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from outweigh.errors import requires_extra
 from outweigh.gateway.event_loop_thread import EventLoopThread
-from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.pricing import PriceTables
+from outweigh.model.provider import ApiFamily
 from outweigh.ports.gateways import MeteredCalls, MeterRequest
 from outweigh.ports.sandboxes import ForwardedPort
 
@@ -79,28 +80,48 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedUpstream:
+    """One of a suite's own providers: the API that it has, where it is, and what it costs."""
+
+    dialect: ApiFamily
+    upstream: ModelUpstream
+    prices: PriceTables
+
+
+_NO_PROVIDERS: Mapping[str, NamedUpstream] = MappingProxyType({})
+
+
 class ModelGateway:
     """Forwards the requests of an experiment's agents to their models, in its own thread.
 
-    `prices` turns tokens into dollars as of the time that `now` returns.
+    `prices` turns tokens into dollars as of the time that `now` returns. `providers` are those that runs name instead
+    of using `upstreams`; such a run reaches its provider and no other.
     """
 
     def __init__(
-        self, upstreams: Mapping[Provider, ModelUpstream], prices: PriceTables, now: Callable[[], datetime] = _utc_now
+        self,
+        upstreams: Mapping[ApiFamily, ModelUpstream],
+        prices: PriceTables,
+        now: Callable[[], datetime] = _utc_now,
+        *,
+        providers: Mapping[str, NamedUpstream] = _NO_PROVIDERS,
     ) -> None:
         self._upstreams = upstreams
         self._prices = prices
         self._now = now
+        self._providers = providers
         self._background = EventLoopThread()
 
     def __enter__(self) -> Self:
         with requires_extra("the model gateway", "run"):
             from outweigh.gateway.gateway_server import ReverseProxy  # noqa: PLC0415 - heavy, and needed only here
 
-        self._prices.prices("")  # loads the price tables before a client waits for a response
+        for prices in (self._prices, *(provider.prices for provider in self._providers.values())):
+            prices.prices("")  # loads the price tables before a client waits for a response
         self._background.__enter__()
         self._session = self._background.run(_new_session())
-        self._proxy = ReverseProxy(self._session, self._upstreams)
+        self._proxy = ReverseProxy(self._session)
         return self
 
     def __exit__(
@@ -114,8 +135,11 @@ class ModelGateway:
     @contextmanager
     def meter(self, request: MeterRequest) -> Iterator[RunMeter]:
         """Open access for one run; leaving the context ends it and aborts requests that are still running."""
-        keys = [secret for upstream in self._upstreams.values() for secret in upstream.secrets]
-        meter = RunMeter(RunLedger(request, self._prices, keys, self._now), self._background, self._proxy)
+        upstreams, prices = self._upstreams, self._prices
+        if request.provider is not None:
+            named = self._providers[request.provider]
+            upstreams, prices = {named.dialect: named.upstream}, named.prices
+        meter = RunMeter(RunLedger(request, prices, upstreams, self._now), self._background, self._proxy)
         try:
             yield meter
         finally:

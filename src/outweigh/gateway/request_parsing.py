@@ -13,15 +13,8 @@ import msgspec
 from outweigh.gateway.dialects import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
 from outweigh.model.json_text import JsonObject, try_decode_json
+from outweigh.model.provider import ApiFamily
 from outweigh.ports.gateways import Dialect
-
-
-class Provider(StrEnum):
-    """The provider of an API; each has its own address and key."""
-
-    ANTHROPIC = "anthropic"
-    OPENAI = "openai"
-    GEMINI = "gemini"
 
 
 class RoutePurpose(StrEnum):
@@ -36,7 +29,7 @@ class RoutePurpose(StrEnum):
 class Route:
     """One kind of request. `path` is the provider's own; `model` is known here only where the path names it."""
 
-    provider: Provider
+    provider: ApiFamily
     dialect: Dialect
     purpose: RoutePurpose
     path: str
@@ -53,12 +46,12 @@ _GEMINI_PURPOSES = {
     "countTokens": RoutePurpose.COUNT,
 }
 _POSTED = {
-    "/messages": (Provider.ANTHROPIC, Dialect.ANTHROPIC_MESSAGES, RoutePurpose.GENERATE),
-    "/messages/count_tokens": (Provider.ANTHROPIC, Dialect.ANTHROPIC_MESSAGES, RoutePurpose.COUNT),
-    "/responses": (Provider.OPENAI, Dialect.OPENAI_RESPONSES, RoutePurpose.GENERATE),
-    "/responses/compact": (Provider.OPENAI, Dialect.OPENAI_RESPONSES, RoutePurpose.GENERATE),
-    "/responses/input_tokens": (Provider.OPENAI, Dialect.OPENAI_RESPONSES, RoutePurpose.COUNT),
-    "/chat/completions": (Provider.OPENAI, Dialect.OPENAI_CHAT, RoutePurpose.GENERATE),
+    "/messages": (ApiFamily.ANTHROPIC, Dialect.ANTHROPIC_MESSAGES, RoutePurpose.GENERATE),
+    "/messages/count_tokens": (ApiFamily.ANTHROPIC, Dialect.ANTHROPIC_MESSAGES, RoutePurpose.COUNT),
+    "/responses": (ApiFamily.OPENAI, Dialect.OPENAI_RESPONSES, RoutePurpose.GENERATE),
+    "/responses/compact": (ApiFamily.OPENAI, Dialect.OPENAI_RESPONSES, RoutePurpose.GENERATE),
+    "/responses/input_tokens": (ApiFamily.OPENAI, Dialect.OPENAI_RESPONSES, RoutePurpose.COUNT),
+    "/chat/completions": (ApiFamily.OPENAI, Dialect.OPENAI_CHAT, RoutePurpose.GENERATE),
 }
 
 
@@ -84,7 +77,7 @@ def _gemini_route(version: str, bare: str) -> Route | None:
     if found is None or found[2] not in _GEMINI_PURPOSES:
         return None
     return Route(
-        provider=Provider.GEMINI,
+        provider=ApiFamily.GEMINI,
         dialect=Dialect.GEMINI,
         purpose=_GEMINI_PURPOSES[found[2]],
         path=f"/{version}{bare}",
@@ -93,13 +86,13 @@ def _gemini_route(version: str, bare: str) -> Route | None:
     )
 
 
-def _provider_of_model_list(version: str, headers: Mapping[str, str]) -> tuple[Provider, Dialect]:
+def _provider_of_model_list(version: str, headers: Mapping[str, str]) -> tuple[ApiFamily, Dialect]:
     """The provider of a model list: three APIs have the same path, so the version and headers decide."""
     if version != "v1" or "x-goog-api-key" in headers:
-        return Provider.GEMINI, Dialect.GEMINI
+        return ApiFamily.GEMINI, Dialect.GEMINI
     if "anthropic-version" in headers or "x-api-key" in headers:
-        return Provider.ANTHROPIC, Dialect.ANTHROPIC_MESSAGES
-    return Provider.OPENAI, Dialect.OPENAI_CHAT
+        return ApiFamily.ANTHROPIC, Dialect.ANTHROPIC_MESSAGES
+    return ApiFamily.OPENAI, Dialect.OPENAI_CHAT
 
 
 REQUEST_READERS: Mapping[Dialect, Callable[[JsonObject], GenerationRequest]] = {

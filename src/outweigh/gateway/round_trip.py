@@ -18,6 +18,7 @@ from outweigh.gateway.dialects.api_errors import (
 from outweigh.gateway.dialects.request_and_response import GenerationResponse
 from outweigh.gateway.request_parsing import RESPONSE_TYPES, ParsedRequest, Route
 from outweigh.gateway.response_readers import ErrorBodyReader, EventStreamReader, JsonBodyReader, ResponseReader
+from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.redact import redact_secrets
 
@@ -73,6 +74,8 @@ class TrafficLog:
 class RoundTrip:
     """The state of one request and its response. Times are in seconds of the monotonic clock.
 
+    `served_by` is the provider that it was sent to, None where it was not sent.
+
     Every chunk is read before it is forwarded, so that whatever the client has received is already accounted for.
     """
 
@@ -81,6 +84,7 @@ class RoundTrip:
         self.request = request
         self.response: GenerationResponse = RESPONSE_TYPES[route.dialect]()
         self.logged_response = LoggedBody() if is_logged else None
+        self.served_by: ModelUpstream | None = None
         self.http_status: int | None = None
         self.started_at = monotonic()
         self.first_token_at: float | None = None

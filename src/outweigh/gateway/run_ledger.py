@@ -3,7 +3,7 @@
 A request counts against the limits with what it may cost at most until its real cost is known.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
@@ -19,9 +19,10 @@ from outweigh.gateway.request_parsing import ParsedRequest, Route, parse_request
 from outweigh.gateway.request_policy import RequestPolicy
 from outweigh.gateway.round_trip import RoundTrip, TrafficLog
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens, total_input_tokens
-from outweigh.gateway.upstream import create_run_key
+from outweigh.gateway.upstream import ModelUpstream, create_run_key
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables, price_usage
+from outweigh.model.provider import ApiFamily
 from outweigh.model.usage import Cost, Usage
 from outweigh.ports.gateways import MeteredCalls, MeterRequest, ModelCall
 
@@ -175,9 +176,15 @@ class RunLedger:
     """The limits and the calls of one run. Used only in the gateway's thread, except for `read_request`."""
 
     def __init__(
-        self, request: MeterRequest, price_tables: PriceTables, secrets: Sequence[str], now: Callable[[], datetime]
+        self,
+        request: MeterRequest,
+        price_tables: PriceTables,
+        upstreams: Mapping[ApiFamily, ModelUpstream],
+        now: Callable[[], datetime],
     ) -> None:
         self.key = create_run_key()
+        self.upstreams = upstreams
+        self.provider_name = request.provider
         self.is_open = True
         self.body_limit = BodyLimit()
         self._unserved: dict[str, None] = {}
@@ -189,6 +196,7 @@ class RunLedger:
         self._markers = MarkerSearch(request.markers)
         self._seen: set[str] = set()
         self._sub_agents = SubAgentDetector()
+        secrets = [secret for upstream in upstreams.values() for secret in upstream.secrets]
         self._traffic_log = TrafficLog((self.key, *secrets)) if request.keep_bodies else None
         self._used_tables: dict[str, None] = {}
         self._pending: list[RoundTrip] = []
@@ -213,7 +221,7 @@ class RunLedger:
             return make_failure(
                 FailureKind.UNKNOWN_MODEL,
                 f"This run has a budget in dollars, and {request.model!r} is an unknown model: no price is listed. "
-                "Nothing was sent. List it in the file that prices under [gateway] in the suite names.",
+                f"Nothing was sent. List it in the file that prices under {self._price_table()} in the suite names.",
             )
         unpriced = self._price_tables.hosted_cost(dict.fromkeys(set(request.hosted) - _FREE_OF_CHARGE, 1)).reason
         if self._limits.is_in_dollars and unpriced is not None:
@@ -222,6 +230,9 @@ class RunLedger:
             )
         reached = self._limits.explain_excess(minimum_request_cost(request, prices))
         return None if reached is None else make_failure(FailureKind.BUDGET_REACHED, reached)
+
+    def _price_table(self) -> str:
+        return "[gateway]" if self.provider_name is None else f"[providers.{self.provider_name}]"
 
     def begin(self, round_trip: RoundTrip) -> None:
         """Note that a request is sent."""
@@ -289,10 +300,11 @@ class RunLedger:
             self._used_tables[cost.price_table] = None
         is_sub_agent = self._is_sub_agent(round_trip)
         first, started = round_trip.first_token_at, round_trip.started_at
+        served_by = round_trip.served_by
         return ModelCall(
             dialect=round_trip.route.dialect,
             requested_model=request.model,
-            model=response.model,
+            model=response.model if served_by is None else served_by.our_model_name(response.model),
             usage=response.usage,
             reasoning_tokens=response.reasoning_tokens,
             cost_usd=None if cost is None else cost.usd,
@@ -306,6 +318,8 @@ class RunLedger:
             is_sub_agent=is_sub_agent,
             hosted_uses=dict(response.hosted_uses),
             fallback_models=request.fallback_models,
+            provider=None if served_by is None else served_by.name or round_trip.route.provider.value,
+            host=None if served_by is None else served_by.host,
         )
 
     def _is_sub_agent(self, round_trip: RoundTrip) -> bool:

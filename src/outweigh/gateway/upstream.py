@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from hmac import compare_digest
 from urllib.parse import urlsplit
 
-from outweigh.gateway.request_parsing import Provider
-from outweigh.model.suite import GatewaySpec, ProviderSpec
+from outweigh.gateway.outgoing_request import HeaderPairs, ProviderService
+from outweigh.model.model_name import is_same_model
+from outweigh.model.provider import ApiFamily, ProviderSpec
+from outweigh.model.suite import GatewaySpec
 
 KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key")
 """The headers in which the APIs take keys; Gemini also takes one in the address, as `key`."""
@@ -77,37 +79,59 @@ _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 class ModelUpstream:
     """One provider: its address, the variable that names its key, and the key; "" where none is needed.
 
-    `key` is None where the variable is not set; then nothing can be sent.
+    `key` is None where the variable is not set; then nothing can be sent. `name` is the suite's own name for it, empty
+    for those under `[gateway]`. `headers` are added to every request. `models` gives its names for models that clients
+    name differently. `service` addresses and authorises requests where that is not done as the API's maker does.
     """
 
     url: str
     variable: str
     key: str | None = field(repr=False)
     proxy: str | None = None
+    name: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    header_secrets: tuple[str, ...] = field(default=(), repr=False)
+    models: Mapping[str, str] = field(default_factory=dict)
+    service: ProviderService | None = None
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The key, if it is one: a placeholder such as `EMPTY`, used for servers without keys, occurs in many texts."""
-        return (self.key,) if self.key and len(self.key) >= MIN_SECRET_LENGTH else ()
+        held = (self.key or "", *self.header_secrets, *(() if self.service is None else self.service.secrets))
+        return tuple(secret for secret in held if len(secret) >= MIN_SECRET_LENGTH)
+
+    @property
+    def host(self) -> str:
+        """Where it is, without a password that its address may have."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
 
     def address(self, path: str) -> str:
         """The full address of a path, without its version where the base address already has one."""
         base = self.url.rstrip("/")
         return base + (_BASE_VERSION.sub("", path, count=1) if _BASE_VERSION.search(urlsplit(base).path) else path)
 
+    def their_model_name(self, model: str) -> str:
+        """What the provider calls a model."""
+        exact = self.models.get(model)
+        return exact or next((theirs for ours, theirs in self.models.items() if is_same_model(ours, model)), model)
 
-def read_upstreams(spec: GatewaySpec, environment: Mapping[str, str]) -> dict[Provider, ModelUpstream]:
+    def our_model_name(self, model: str | None) -> str | None:
+        """What the suite calls a model that the provider names."""
+        return next((ours for ours, theirs in self.models.items() if theirs == model), model)
+
+
+def read_upstreams(spec: GatewaySpec, environment: Mapping[str, str]) -> dict[ApiFamily, ModelUpstream]:
     """The providers of a suite, with their keys from the caller's environment."""
-    specs = {Provider.ANTHROPIC: spec.anthropic, Provider.OPENAI: spec.openai, Provider.GEMINI: spec.gemini}
+    specs = {ApiFamily.ANTHROPIC: spec.anthropic, ApiFamily.OPENAI: spec.openai, ApiFamily.GEMINI: spec.gemini}
     return {provider: _upstream(given, environment) for provider, given in specs.items()}
 
 
 def _upstream(spec: ProviderSpec, environment: Mapping[str, str]) -> ModelUpstream:
     key = environment.get(spec.key) or None if spec.key else ""
-    return ModelUpstream(url=spec.url, variable=spec.key, key=key, proxy=_proxy_for(spec.url, environment))
+    return ModelUpstream(url=spec.url, variable=spec.key, key=key, proxy=proxy_for(spec.url, environment))
 
 
-def _proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
+def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     """The proxy that this machine's environment sets for an address."""
     address = urlsplit(url)
     host = (address.hostname or "").lower()
@@ -140,15 +164,13 @@ _HEADERS_NOT_SENT = _HOP_BY_HOP_HEADERS | _BODY_HEADERS | {"host", "accept-encod
 _HEADERS_NOT_RETURNED = _HOP_BY_HOP_HEADERS | _BODY_HEADERS | {"set-cookie", "server", "date"}
 
 _DEFAULT_KEY_HEADER = {
-    Provider.ANTHROPIC: "x-api-key",
-    Provider.OPENAI: "authorization",
-    Provider.GEMINI: "x-goog-api-key",
+    ApiFamily.ANTHROPIC: "x-api-key",
+    ApiFamily.OPENAI: "authorization",
+    ApiFamily.GEMINI: "x-goog-api-key",
 }
 
-HeaderPairs = list[tuple[str, str]]
 
-
-def headers_to_send(given: Mapping[str, str], provider: Provider, key: str) -> HeaderPairs:
+def headers_to_send(given: Mapping[str, str], provider: ApiFamily, key: str) -> HeaderPairs:
     """A client's headers with the real key instead of the run's, asking for an uncompressed response."""
     named = {word.strip().lower() for word in given.get("connection", "").split(",")}
     passed = [(name, value) for name, value in given.items() if name.lower() not in _HEADERS_NOT_SENT | named]

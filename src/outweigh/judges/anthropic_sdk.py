@@ -16,7 +16,8 @@ from outweigh.judges.backend import (
     truncated_answer,
 )
 from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
-from outweigh.model.suite import JudgeSpec, KeyVariable
+from outweigh.model.provider import KeyVariable
+from outweigh.model.suite import JudgeSpec
 from outweigh.model.untrusted_json import as_count
 from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.ports.judges import JudgeAnswer, JudgeQuestion

@@ -20,7 +20,8 @@ from outweigh.judges.backend import (
 )
 from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
 from outweigh.model.json_text import decode_json
-from outweigh.model.suite import JudgeSpec, KeyVariable
+from outweigh.model.provider import KeyVariable
+from outweigh.model.suite import JudgeSpec
 from outweigh.model.untrusted_json import dict_at, dicts_at, str_at
 from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.transcript.token_counts import read_provider_usage

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.base import SafeName, Spec
+from outweigh.model.provider import ProviderIdentity
 from outweigh.model.task import WorkspacePath
 
 VariableName = Annotated[
@@ -31,6 +32,7 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
     extends: SafeName | None = None
     agent: SafeName | None = None
     model: str | None = None
+    provider: SafeName | None = None
     tier: Annotated[int, Meta(ge=0)] | None = None
     files: WorkspacePath | None = None
     from_git: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
@@ -77,23 +79,28 @@ class ArmIdentity(Spec, frozen=True, kw_only=True):
     flags: tuple[str, ...]
     options: dict[str, Any]
     option_files: dict[str, str]
+    provider: ProviderIdentity | None = None
 
 
 class Arm(ArmIdentity, frozen=True, kw_only=True):
     """A resolved arm: nothing is inherited any more, and every file is known by its content.
 
     `option_files` are the hashes of files that options name by path; such options hold absolute paths here.
+    `provider_name` is the table under `[providers]` that serves its models, None for those under `[gateway]`.
     """
 
     name: SafeName
     tier: int | None
+    provider_name: SafeName | None = None
 
     @property
     def manifest(self) -> bytes:
         """Its identity as JSON: an `ArmIdentity` without the paths of files that options name."""
         identity = msgspec.to_builtins(self)
-        for name in ("name", "tier"):
+        for name in ("name", "tier", "provider_name"):
             del identity[name]
+        if self.provider is None:  # left out, so that arms of earlier releases keep their fingerprints
+            del identity["provider"]
         # A file that an option names counts by its content, not by its path.
         identity["options"] = {key: value for key, value in self.options.items() if key not in self.option_files}
         return msgspec.json.encode(identity, order="sorted")

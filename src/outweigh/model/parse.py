@@ -115,8 +115,25 @@ def _check_arm(name: str, suite: SuiteSpec, document: SourceDocument) -> None:
         raise document.error(("arms", error.arm, "extends"), str(error)) from None
     if arm.agent is None:
         raise document.error(("arms", name), f"arms.{name} has no agent; name one, or extend an arm that has one.")
+    if arm.provider is not None and arm.provider not in suite.providers:
+        raise _unknown_provider(name, arm.provider, suite, document)
     if arm.same_as is not None and arm.same_as not in suite.arms:
         raise document.error(("arms", name, "same_as"), f"arms.{name}.same_as is {_not_an_arm(arm.same_as, suite)}")
+
+
+def _unknown_provider(arm: str, named: str, suite: SuiteSpec, document: SourceDocument) -> UsageError:
+    """The error is located at the arm that names it, which may be one that this arm extends."""
+    stating = arm
+    while suite.arms[stating].provider is None and (extended := suite.arms[stating].extends) is not None:
+        stating = extended
+    near = get_close_matches(named, suite.providers, n=1)
+    known = ", ".join(map(quote_value, suite.providers))
+    hint = f"the providers are {known}." if known else f"add a table [providers.{named}] with its dialect, url and key."
+    return document.error(
+        ("arms", stating, "provider"),
+        f"arms.{stating}.provider is {quote_value(named)}, which is not under [providers]; "
+        + (f"did you mean {quote_value(near[0])}?" if near else hint),
+    )
 
 
 def _not_an_arm(name: str, suite: SuiteSpec) -> str:

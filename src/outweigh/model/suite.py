@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from outweigh.model.arm import ArmSpec, VariableName
 from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec
+from outweigh.model.provider import NamedProviderSpec, ProviderSpec
 
 Passes = Annotated[int, Meta(ge=1, le=5)]
 Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
@@ -151,22 +152,6 @@ class LimitsSpec(Spec, frozen=True, kw_only=True):
     retries: Annotated[int, Meta(ge=0, le=20)] = 2
 
 
-KeyVariable = Annotated[
-    str,
-    Meta(
-        pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$",
-        description="the name of the environment variable that holds the key, or empty text for no key",
-    ),
-]
-
-
-class ProviderSpec(Spec, frozen=True, kw_only=True):
-    """Where requests of one kind go, and which variable of the caller holds the key for it; `""` for no key."""
-
-    url: Annotated[str, Meta(pattern=r"^https?://[^\s]+$", description="an address that starts with http(s)://")]
-    key: KeyVariable
-
-
 class GatewaySpec(Spec, frozen=True, kw_only=True):
     """How agents reach their models: metered through the gateway, or directly with what they have themselves.
 
@@ -200,6 +185,7 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     sandbox: SandboxSpec = SandboxSpec()
     limits: LimitsSpec = LimitsSpec()
     gateway: GatewaySpec = GatewaySpec()
+    providers: dict[SafeName, NamedProviderSpec] = {}  # noqa: RUF012
     judges: list[JudgeSpec] = []  # noqa: RUF012
     executor: Executor = Executor.ENGINE
     harbor: HarborSpec = HarborSpec()

@@ -110,7 +110,8 @@ class ComponentTokens(Stored, frozen=True):
 class Metering(Stored, frozen=True):
     """The requests of a run as the gateway saw them; `time_to_first_token_seconds` is the median over requests.
 
-    `hosted_uses` counts what the provider itself ran, such as its searches, which it bills beside tokens.
+    `hosted_uses` counts what the provider itself ran, such as its searches, which it bills beside tokens. `providers`
+    are those that served the requests, by the suite's name for them, each with its host.
     """
 
     requests: Count
@@ -119,6 +120,7 @@ class Metering(Stored, frozen=True):
     time_to_first_token_seconds: Amount | None
     model_seconds: Amount
     hosted_uses: dict[Name, Count] = {}  # noqa: RUF012 - records of earlier releases have none
+    providers: dict[Name, Name] = {}  # noqa: RUF012 - likewise
 
     def __post_init__(self) -> None:
         """Only finite times are stored."""

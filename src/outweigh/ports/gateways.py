@@ -38,7 +38,7 @@ class ModelCall:
 
     `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered,
     and `hosted_uses` counts those that the provider ran itself. `fallback_models` are others that the request allows to
-    answer.
+    answer. `provider` is the suite's name for who served it, and `host` where that is.
     """
 
     dialect: Dialect
@@ -57,6 +57,8 @@ class ModelCall:
     is_sub_agent: bool
     hosted_uses: Mapping[str, int] = field(default_factory=dict)
     fallback_models: tuple[str, ...] = ()
+    provider: str | None = None
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,8 @@ class MeterRequest:
     """The limits of a run, and the markers to look for in its requests.
 
     `models` are patterns of the models that it may ask, None for any. `allow` is what the suite allows beyond that:
-    further models, and what a provider runs or fetches by itself, by name.
+    further models, and what a provider runs or fetches by itself, by name. `provider` is the one of the suite's own
+    providers that serves the run, None for those under `[gateway]`.
     """
 
     label: str
@@ -101,6 +104,7 @@ class MeterRequest:
     keep_bodies: bool
     models: tuple[str, ...] | None = None
     allow: tuple[str, ...] = ()
+    provider: str | None = None
 
 
 class Meter(Protocol):

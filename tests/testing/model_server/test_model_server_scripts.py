@@ -8,7 +8,8 @@ import pytest
 from tests.testing.model_server.model_clients import ask, question
 
 from outweigh.errors import UsageError
-from outweigh.model.suite import GatewaySpec, ProviderSpec
+from outweigh.model.provider import ProviderSpec
+from outweigh.model.suite import GatewaySpec
 from outweigh.testing.model_server import (
     Conversation,
     CutSpec,

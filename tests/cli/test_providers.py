@@ -1,0 +1,144 @@
+"""Experiments whose arms have providers of their own, with real agents; and what is refused before any run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.cli.agent_experiment import PRICES, SOLVED, AgentDesk, handed_out, require_agent, used
+from tests.engine.engine_fixtures import toml_lines, write_suite
+from tests.prerequisites import needs
+
+from outweigh.app.build_engine import load_suite_adapters, open_model_gateway
+from outweigh.engine.load_suite import load_suite
+from outweigh.errors import UsageError
+from outweigh.model.failure import Status
+from outweigh.testing.model_server import ModelServer
+from outweigh.verdict.policy import check_policy
+
+KEY = "sk-provider-0123456789abcdef"
+SCRIPTED = {"agent": "shell", "options": {"command": "true", "model_access": True}}
+
+
+@pytest.fixture
+@needs("agent", "bubblewrap")
+def codex(tmp_path: Path) -> AgentDesk:
+    require_agent("codex")
+    return AgentDesk(tmp_path, "gpt-5")
+
+
+def test_arms_of_one_experiment_are_served_by_different_providers_and_told_apart(codex: AgentDesk) -> None:
+    arm = {"agent": "codex", "model": "gpt-5"}
+    free = dict.fromkeys(PRICES, 0.0)
+    with ModelServer(SOLVED) as maker, ModelServer(SOLVED) as local:
+        (codex.suite / "free.toml").write_text(
+            toml_lines({"name": "free", "models": {"gpt-5": free, "qwen3-coder": free}})
+        )
+        table = {
+            "dialect": "openai",
+            "url": f"{local.url}/v1",
+            "key": "LOCAL_KEY",
+            "models": {"gpt-5": "qwen3-coder"},
+            "prices": "free.toml",
+        }
+        codex.write(maker, {"maker": arm, "local": {**arm, "provider": "box"}}, providers={"box": table})
+        ended = codex.run(LOCAL_KEY=KEY)
+        totals = {"maker": maker.totals(), "local": local.totals()}
+        keys, asked = {entry.api_key for entry in local.ledger}, {entry.model for entry in local.ledger}
+
+    runs = {run.trial.arm: run for run in codex.records()}
+    assert ended.code == 0, ended.err
+    assert {run.status for run in runs.values()} == {Status.COMPLETED}
+    for arm_name, run in runs.items():
+        assert used([run]) == handed_out(totals[arm_name])
+    assert (keys, asked) == ({KEY}, {"qwen3-coder"})
+    metered = {name: run.metering for name, run in runs.items()}
+    assert metered["maker"] is not None
+    assert metered["local"] is not None
+    assert metered["maker"].providers == {"openai": maker.url.removeprefix("http://")}
+    assert metered["local"].providers == {"box": local.url.removeprefix("http://")}
+    assert runs["maker"].cost.usd
+    assert (runs["local"].cost.usd, runs["local"].cost.price_table) == (0.0, "free")
+    assert runs["maker"].arm_fingerprint != runs["local"].arm_fingerprint
+    for file in codex.store.rglob("*"):
+        assert not file.is_file() or KEY.encode() not in file.read_bytes()
+
+
+class TestRefusedBeforeAnyRun:
+    @pytest.mark.parametrize(
+        ("arm", "table", "settings", "told"),
+        [
+            (
+                {"agent": "claude-code"},
+                {},
+                {},
+                "arms.b.provider: claude-code uses anthropic's API for this arm, and 'box' has openai's. Name a "
+                'provider with dialect = "anthropic", or another agent.',
+            ),
+            (
+                {"agent": "opencode", "model": "anthropic/claude-sonnet-4-5"},
+                {},
+                {},
+                'with dialect = "anthropic", or write the model as openai/NAME.',
+            ),
+            (
+                SCRIPTED,
+                {"key": "NO_SUCH_KEY"},
+                {},
+                "providers.box needs NO_SUCH_KEY, which is not in the environment; export it",
+            ),
+            (
+                SCRIPTED,
+                {"headers": {"x-team": "${NO_SUCH_TEAM}"}},
+                {},
+                "providers.box needs NO_SUCH_TEAM, which is not in the environment",
+            ),
+            (SCRIPTED, {}, {"gateway": {"mode": "direct"}}, 'mode = "direct" under [gateway] uses no gateway'),
+            (SCRIPTED, {"prices": "none.toml"}, {}, "none.toml cannot be read: No such file"),
+            (
+                {"agent": "shell", "options": {"command": "true"}},
+                {},
+                {},
+                "the agent shell asks no model here, so 'box' would serve nothing. Set model_access = true",
+            ),
+        ],
+    )
+    def test_what_cannot_be_served_is_one_sentence(
+        self, tmp_path: Path, arm: Mapping[str, Any], table: Mapping[str, Any], settings: Mapping[str, Any], told: str
+    ) -> None:
+        suite = load_suite(self._suite(tmp_path, arm, table, settings), check_policy=check_policy)
+
+        with pytest.raises(UsageError) as refused, open_model_gateway(suite, load_suite_adapters(suite)):
+            pass
+
+        assert told in str(refused.value)
+
+    def test_nothing_is_run(self, outweigh_process: Any, tmp_path: Path) -> None:
+        folder = self._suite(tmp_path, SCRIPTED, {"key": "NO_SUCH_KEY"}, {})
+
+        answer = outweigh_process("run", "-c", str(folder), "-o", str(tmp_path / "store"), "-y")
+
+        assert answer.code == 2
+        assert "providers.box needs NO_SUCH_KEY" in " ".join(answer.err.split())
+        assert not list((tmp_path / "store").glob("runs*"))
+
+    def _suite(
+        self, folder: Path, arm: Mapping[str, Any], table: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> Path:
+        program = {} if arm["agent"] == "shell" else {"options": {"program": "/bin/true"}}
+        provider = {"dialect": "openai", "url": "http://127.0.0.1:9", "key": "", **table}
+        arms = {"a": SCRIPTED, "b": {**arm, **program, "provider": "box"}}
+        gateway = {"openai": {"url": "http://127.0.0.1:9", "key": ""}}
+        return write_suite(folder, arms, **{"gateway": gateway, "providers": {"box": provider}, **settings})
+
+    def test_the_doctor_tells_the_same(self, outweigh_process: Any, tmp_path: Path) -> None:
+        provider = {"dialect": "anthropic", "url": "http://127.0.0.1:9", "key": "NO_SUCH_KEY"}
+        arms = {"a": SCRIPTED, "b": {**SCRIPTED, "provider": "box"}}
+        write_suite(tmp_path, arms, providers={"box": provider})
+
+        answer = outweigh_process("doctor", "-c", str(tmp_path), "--format", "json")
+
+        parts = {f"{part['kind']} {part['name']}": part for part in msgspec.json.decode(answer.out)["parts"]}
+        assert parts["key NO_SUCH_KEY"]["required"]
+        assert "'b' cannot ask the provider 'box' without it; export it." in parts["key NO_SUCH_KEY"]["missing"]
