@@ -117,7 +117,9 @@ class Experiment:
         assert not (self.store / "scratch").exists()
 
     def records(self) -> list[RunRecord]:
-        return records(self.store) if list(self.store.glob("*.jsonl")) else []
+        """Those on disk; an engine killed before its first record is complete leaves a log without any."""
+        logs = (log.read_bytes() for log in self.store.glob("*.jsonl"))
+        return records(self.store) if any(b"\n" in content for content in logs) else []
 
     def counted(self) -> Counter[tuple[str, str, int]]:
         """How many results each trial has."""
