@@ -44,6 +44,7 @@ PLACES = {
     "cli/test_report_parts.py": "slow",
     "cli/test_run.py": "slow",
     "cli/test_run_watched.py": "slow",
+    "cli/test_tried_arms.py": "slow",
     "ci/test_own_suite.py": "slow",
     "examples/test_demo.py": "slow",
     "interop/test_fuzz.py": "slow",

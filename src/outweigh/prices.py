@@ -79,6 +79,18 @@ class GenaiPrices:
         return self._found[key]
 
 
+_PROVIDER_IDS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google"}
+
+
+def listed_models(provider: str | None) -> tuple[str, ...]:
+    """The models of a provider in genai-prices, by the provider's name under `[gateway]`; none where it is unknown."""
+    if provider not in _PROVIDER_IDS or GenaiPrices().unavailable:
+        return ()
+    from genai_prices.data import providers  # noqa: PLC0415 - heavy, and rarely needed
+
+    return tuple(model.id for each in providers if each.id == _PROVIDER_IDS[provider] for model in each.models)
+
+
 def _look_up(model: str, at: datetime) -> ModelPrices | None:
     from genai_prices import Usage, calc_price  # noqa: PLC0415 - heavy, and rarely needed
 

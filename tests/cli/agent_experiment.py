@@ -71,9 +71,13 @@ class AgentDesk:
         write_suite(self.suite, arms, gateway=gateway, **(known | settings))
 
     def run(self, *arguments: str, **variables: str) -> Ended:
+        """Like `run_checked`, whatever the checks before the first run find."""
+        return self.run_checked("-y", *arguments, **variables)
+
+    def run_checked(self, *arguments: str, **variables: str) -> Ended:
         """The engine with nothing of the caller's environment but the way to programs."""
         engine = PatientEngine(
-            *("-c", str(self.suite), "-o", str(self.store), "-y", *arguments),
+            *("-c", str(self.suite), "-o", str(self.store), *arguments),
             temporary=self._temporary,
             folder=self.folder,
             PATH=f"{INSTALLED}:{os.environ['PATH']}",

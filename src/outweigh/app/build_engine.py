@@ -28,7 +28,7 @@ from outweigh.gateway.named_providers import provider_variables, read_provider
 from outweigh.gateway.upstream import ModelUpstream, read_upstreams
 from outweigh.model.arm import Arm
 from outweigh.model.pricing import PriceTables
-from outweigh.model.suite import GatewaySpec, SuiteSpec
+from outweigh.model.suite import SuiteSpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import Gateway, HostAccess
@@ -217,15 +217,14 @@ def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[
     ways = read_upstreams(spec, os.environ)
     if any(arm.provider_name is None for arm in model_users):
         _refuse_keyless(ways.values())
-    prices = price_tables(_price_file(suite, spec))
     named = {arm.provider_name for arm in model_users if arm.provider_name is not None}
-    providers = {name: _named_upstream(suite, name, prices) for name in named}
-    with ModelGateway(ways, prices, providers=providers) as gateway:
+    providers = {name: _named_upstream(suite, name) for name in named}
+    with ModelGateway(ways, prices_for_provider(suite, None), providers=providers) as gateway:
         yield gateway
 
 
-def _named_upstream(suite: LoadedSuite, name: str, prices: PriceTables) -> NamedUpstream:
-    """A provider of the suite; where it has a price file, nothing else prices its runs."""
+def _named_upstream(suite: LoadedSuite, name: str) -> NamedUpstream:
+    """A provider of the suite, with its key and headers."""
     spec = suite.spec.providers[name]
     for variable in provider_variables(spec):
         if not os.environ.get(variable):
@@ -233,12 +232,23 @@ def _named_upstream(suite: LoadedSuite, name: str, prices: PriceTables) -> Named
                 f"providers.{name} needs {variable}, which is not in the environment; export it, or name another "
                 "variable there."
             )
-    own = prices if spec.prices is None else PriceTables(read_prices(str(suite.folder / spec.prices)))
-    return NamedUpstream(dialect=spec.dialect, upstream=read_provider(name, spec, os.environ), prices=own)
+    prices = prices_for_provider(suite, name)
+    return NamedUpstream(dialect=spec.dialect, upstream=read_provider(name, spec, os.environ), prices=prices)
 
 
-def _price_file(suite: LoadedSuite, spec: GatewaySpec) -> str | None:
-    return None if spec.prices is None else str(suite.folder / spec.prices)
+def own_price_file(suite: LoadedSuite, provider: str | None) -> str | None:
+    """The price file of one of the suite's providers, else of its gateway; None where neither names one."""
+    of_provider = None if provider is None else suite.spec.providers[provider].prices
+    stated = of_provider or suite.spec.gateway.prices
+    return None if stated is None else str(suite.folder / stated)
+
+
+def prices_for_provider(suite: LoadedSuite, provider: str | None) -> PriceTables:
+    """What prices the runs of a provider of the suite, None for those under `[gateway]`; its own file does so alone."""
+    file = own_price_file(suite, provider)
+    if file is not None and provider is not None and suite.spec.providers[provider].prices is not None:
+        return PriceTables(read_prices(file))
+    return price_tables(file)
 
 
 def _refuse_keyless(ways: Collection[ModelUpstream]) -> None:

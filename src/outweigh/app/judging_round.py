@@ -244,13 +244,10 @@ STOPS_BEFORE_JUDGING = (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE, End
 """Ends of a run after which judges are asked; a run that was interrupted or is out of money asks nobody."""
 
 
-def prepare_judges(folder: Path, suite: LoadedSuite, notify: Notify) -> None:
-    """Keep what judges will be told, and say before the first run who cannot be asked."""
-    if not suite.spec.judges:
-        return
-    store_judging(folder, suite, notify)
-    for complaint in find_judges(suite.spec.judges).missing.values():
-        notify(f"{complaint} Until then its scores are left out, on all sides.")
+def missing_judges(suite: LoadedSuite) -> list[str]:
+    """Who cannot be asked, and what that means; runs stand without judges."""
+    complaints = find_judges(suite.spec.judges).missing.values()
+    return [f"{complaint} Until then its scores are left out, on all sides." for complaint in complaints]
 
 
 def judge_spending(store: FolderRunStore) -> float:

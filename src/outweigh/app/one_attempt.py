@@ -1,6 +1,6 @@
 """One attempt of an arm outside of any experiment: the sandbox, the overlay and the way to its model as in a run.
 
-`doctor` uses it to try an arm against a scripted model, and to ask the arm's own model once.
+`doctor` and `run` use it to try an arm against a scripted model, and `doctor --live` to ask the arm's own model once.
 """
 
 import os
@@ -20,12 +20,15 @@ from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeteredCalls, MeterRequest, ModelAccess
-from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSetting:
-    """What the attempts of several arms share. Without a gateway an agent asks its model directly."""
+    """What the attempts of several arms share. Without a gateway an agent asks its model directly.
+
+    Sandboxes have the `label` and lie in `folder`, so that what a killed engine leaves behind is found by the next one.
+    """
 
     overlays: Mapping[str, bytes]
     sandbox: SandboxSpec
@@ -37,6 +40,9 @@ class AttemptSetting:
     budget_usd: float | None = None
     secrets: Mapping[str, str] = field(default_factory=dict)
     hosts: Callable[[], HostAccess | None] = lambda: None
+    label: str = field(default_factory=lambda: f"outweigh-doctor:{os.getpid()}")
+    folder: Path | None = None
+    cancel: Event = field(default_factory=Event)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +89,13 @@ def _open_meter(setting: AttemptSetting, arm: Arm) -> Iterator[Meter | None]:
 def _attempt(
     setting: AttemptSetting, agent: Agent, arm: Arm, instruction: str, meter: Meter | None, egress: RunEgress
 ) -> AttemptOutcome:
-    with tempfile.TemporaryDirectory(prefix="outweigh-try-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="outweigh-try-", dir=setting.folder, ignore_cleanup_errors=True) as folder:
         workspace, home = Path(folder, "workspace"), Path(folder, "home")
         workspace.mkdir()
         home.mkdir()
         ports = egress.ports if meter is None else (*egress.ports, meter.port)
-        label = f"outweigh-doctor:{os.getpid()}"
         request = build_sandbox_request(
-            setting.sandbox, workspace=workspace, home=home, label=label, cancel=Event(), ports=ports
+            setting.sandbox, workspace=workspace, home=home, label=setting.label, cancel=setting.cancel, ports=ports
         )
         shown = (*request.read_only, *agent.read_only(arm))
         with setting.sandboxes.open(replace(request, read_only=tuple(dict.fromkeys(shown)))) as sandbox:
@@ -101,7 +106,17 @@ def _attempt(
                 base_url = f"http://127.0.0.1:{sandbox.port(meter.port.name)}"
                 access = ModelAccess(base_url=base_url, key=meter.key, allow=setting.allow)
             wanted = _request(setting, arm, instruction, access, egress.variables(sandbox))
-            return agent.attempt(wanted, sandbox)
+            return _follow(agent, wanted, sandbox)
+
+
+def _follow(agent: Agent, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+    """An exception in the adapter, which may be a third party's, is raised as a SandboxError."""
+    try:
+        return agent.attempt(request, sandbox)
+    except (SandboxError, OSError):
+        raise
+    except Exception as fault:
+        raise SandboxError(f"the agent {agent.name!r} is broken: {type(fault).__name__}: {fault}") from fault
 
 
 def _request(

@@ -17,11 +17,11 @@ from outweigh.engine.preflight import PreflightContext, preflight
 from outweigh.engine.sandbox_request import RunEgress
 from outweigh.errors import EvidenceError
 from outweigh.model.preflight_result import Preflight, PreflightResult
-from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.store.preflight_file import read_preflight, write_preflight
 from outweigh.workspace.cache import WorkspaceCache
 
+Item = TypeVar("Item")
 Tried = TypeVar("Tried")
 
 PREFLIGHT_JOBS = 2
@@ -44,7 +44,7 @@ def attack_tasks(suite: LoadedSuite, results: Sequence[PreflightResult]) -> dict
         tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch,
         _opened_context(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}") as context,
     ):
-        tried = _try_all(suite.tasks, context.cancel, lambda task: attack(task, context, names[task.id]))
+        tried = try_all(suite.tasks, context.cancel, lambda task: attack(task, context, names[task.id]))
         return dict(zip((task.id for task in suite.tasks), tried, strict=True))
 
 
@@ -90,13 +90,15 @@ def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResul
 
 def _preflight_all(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
     with _opened_context(suite, scratch, label) as context:
-        return _try_all(suite.tasks, context.cancel, lambda task: preflight(task, context))
+        return try_all(suite.tasks, context.cancel, lambda task: preflight(task, context))
 
 
-def _try_all(tasks: Sequence[Task], cancel: Event, work: Callable[[Task], Tried]) -> list[Tried]:
-    """Several tasks at once. Ctrl-C must not wait for a test suite to end: it cancels what is under way."""
-    with ThreadPoolExecutor(PREFLIGHT_JOBS) as threads:
-        tries = [threads.submit(work, task) for task in tasks]
+def try_all(
+    items: Sequence[Item], cancel: Event, work: Callable[[Item], Tried], jobs: int = PREFLIGHT_JOBS
+) -> list[Tried]:
+    """Several tries at once. Ctrl-C must not wait for a test suite to end: it cancels what is under way."""
+    with ThreadPoolExecutor(jobs) as threads:
+        tries = [threads.submit(work, item) for item in items]
         left = set(tries)
         try:
             while left:

@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -42,6 +42,22 @@ def arms_that_ask(suite: LoadedSuite | None) -> list[Arm]:
     """The arms that ask a model and can start; without a suite, a plain one for every agent that is installed."""
     arms = map(plain_arm, adapter_names("agent")) if suite is None else suite.arms.values()
     return [arm for arm in arms if _asks_a_model(load_adapter("agent", arm.agent), arm)]
+
+
+def missing_access(suite: LoadedSuite) -> Iterator[str]:
+    """The keys and logins without which an arm of the suite cannot ask its model, with what to do about each."""
+    for part in _probe_keys(suite):
+        if part.blocks:
+            yield f"{part.kind} {part.name}: {part.missing}"
+
+
+def asks_with_key(suite: LoadedSuite, arm: Arm, apis: Collection[str]) -> bool:
+    """Whether the arm's requests are sent with a key, so that someone is billed; `apis` are those its agent used."""
+    if suite.spec.gateway.mode == "direct":
+        return True
+    if arm.provider_name is not None:
+        return bool(provider_variables(suite.spec.providers[arm.provider_name]))
+    return any(way.variable for api, way in read_upstreams(suite.spec.gateway, os.environ).items() if api in apis)
 
 
 def plain_arm(agent: str) -> Arm:
@@ -88,7 +104,7 @@ def _probe_keys(suite: LoadedSuite) -> Iterator[RunRequirement]:
     named: dict[str, list[str]] = defaultdict(list)
     for arm in arms_that_ask(suite):
         if arm.provider_name is None:
-            askers[_provider_of_arm(arm)].append(arm.name)
+            askers[provider_of_arm(arm)].append(arm.name)
         else:
             named[arm.provider_name].append(arm.name)
     for name, arms in named.items():
@@ -123,7 +139,7 @@ def _probe_login(arm: Arm) -> RunRequirement | None:
     return RunRequirement(kind="login of", name=arm.name, missing=missing, required=True, detail=detail)
 
 
-def _provider_of_arm(arm: Arm) -> str | None:
+def provider_of_arm(arm: Arm) -> str | None:
     """Some can tell whom they ask."""
     tell = getattr(load_adapter("agent", arm.agent), "provider", None)
     found: str | None = None if tell is None else tell(arm)

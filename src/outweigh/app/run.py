@@ -16,12 +16,14 @@ from outweigh.app.build_engine import (
     scratch_folder,
     sweep_scratch,
 )
+from outweigh.app.check_before_run import check_before_run
 from outweigh.app.judging_round import (
     STOPS_BEFORE_JUDGING,
     judge_after_run,
     judge_command,
     judge_spending,
-    prepare_judges,
+    missing_judges,
+    store_judging,
 )
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals, store_spending
 from outweigh.app.preflight_suite import require_preflight
@@ -31,6 +33,7 @@ from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
 from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
 from outweigh.app.suite_versions import ReusedResults, SuiteVersions, find_versions
 from outweigh.app.this_folder import RUNS_FOLDER
+from outweigh.app.try_arms import TryRequest
 from outweigh.app.until_decided import Looks, looks_of_store
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
@@ -58,10 +61,10 @@ class RunRequest:
     """What to run, where to store it, and how far to go.
 
     Without `output` the store is a folder named after the suite. `reuse` are folders with earlier runs of the baseline;
-    `reuse_max_age` goes over the suite's. `assume_yes` goes on although preflight found faults, and lets Harbor's tasks
-    have the variables that they ask for. `go_on_without` makes runs anew whose records in the store are damaged.
-    `keep_going` attempts all trials although one after another fails for the same reason. `fresh_baseline` runs the
-    baseline again beside a changed arm, instead of reusing its runs in the store.
+    `reuse_max_age` goes over the suite's. `assume_yes` goes on although the checks before the first run found faults,
+    and lets Harbor's tasks have the variables that they ask for. `go_on_without` makes runs anew whose records in the
+    store are damaged. `keep_going` attempts all trials although one after another fails for the same reason.
+    `fresh_baseline` runs the baseline again beside a changed arm, instead of reusing its runs in the store.
     """
 
     suite: SuiteRequest
@@ -228,6 +231,7 @@ class _SuiteRun:
                 open_allowed_hosts(self.suite.spec.sandbox, model_hosts(self.suite)) as hosts,
                 open_model_gateway(self.suite, adapters) as gateway,
             ):
+                self._check_arms(store, adapters, scratch, label)
                 tried = require_preflight(
                     self.folder, self.suite, scratch=scratch, label=label, ignore_faults=self.request.assume_yes
                 )
@@ -261,6 +265,8 @@ class _SuiteRun:
         harbor = prepare_harbor_run(self.suite, jobs=request.jobs, assume_yes=request.assume_yes)
         with FolderRunStore.open(self.folder) as store:
             self._begin(store, harbor.secrets)
+            for complaint in missing_judges(self.suite):
+                self.observer.notify(complaint)
             stop = self._watch(store, signals, lambda watch: _Ended(harbor.run(self.plan, store, signals, watch)))
             return self._judge(store, stop)
 
@@ -278,7 +284,24 @@ class _SuiteRun:
         )
         for words in self.versions.describe_new(self.plan):
             self.observer.notify(words)
-        prepare_judges(self.folder, self.suite, self.observer.notify)
+        if self.suite.spec.judges:
+            store_judging(self.folder, self.suite, self.observer.notify)
+
+    def _check_arms(self, store: FolderRunStore, adapters: SuiteAdapters, scratch: Path, label: str) -> None:
+        """Before the first paid run: what is wrong with the arms that have runs left, their models and the judges."""
+        request, limits = self.request, self.suite.spec.limits
+        tries = TryRequest(
+            suite=self.suite,
+            adapters=adapters,
+            arms={run.trial.arm for run, _ in experiment_progress(self.plan, store).left},
+            store=self.folder,
+            scratch=scratch,
+            label=label,
+            jobs=request.jobs,
+            keep_faults=request.assume_yes,
+        )
+        has_budget = limits.budget_usd is not None or self._remaining_budget(0.0) is not None
+        check_before_run(tries, self.observer.notify, has_budget=has_budget, ignore_faults=request.assume_yes)
 
     def _planned_looks(self) -> LookPlan | None:
         """When the results are to be looked at; None where the run is to go on to its end."""

@@ -3,24 +3,27 @@
 It shows that the agent starts, reaches its model, can use its tools, and sees everything that the arm provides.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-from outweigh.app.one_attempt import AttemptSetting, attempt_once
+from outweigh.app.one_attempt import AttemptSetting, OneAttempt, attempt_once
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox
 from outweigh.engine.setup_check import check_setup, expected_setup
 from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.arm import Arm
-from outweigh.model.failure import Status
+from outweigh.model.failure import FailureKind, Status, detail_line
 from outweigh.model.pricing import PriceTables
 from outweigh.model.provider import ApiFamily
 from outweigh.model.suite import SandboxSpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent
-from outweigh.ports.gateways import MeteredCalls
+from outweigh.ports.gateways import Gateway
 from outweigh.ports.sandboxes import SandboxError
 from outweigh.report.doctor_page import RunRequirement
+from outweigh.report.formatting import count_of
 from outweigh.testing.model_server import Conversation, ModelServer, Script, Turn, When
 
 SMOKE_TIMEOUT_SECONDS = 300.0
@@ -31,6 +34,8 @@ SMOKE_SCRIPT = Script(
     turn=[Turn(run="true"), Turn(text="Done.")],
 )
 _INSTRUCTION = "This only tries the set-up. Run the command `true`, and then say that you are done.\n"
+_OWN_COMMAND = "shell"
+"""The agent that runs a command of the user's. That may need the files of a task, so how it ends here tells nothing."""
 
 
 def smoke_test_arms(
@@ -49,7 +54,7 @@ def smoke_test_arms(
     sandboxes = choose_sandbox(spec.kind)
     agents: dict[str, Agent] = {name: load_adapter("agent", name) for name in {arm.agent for arm in arms}}
     expected = expected_setup({arm.name: arm for arm in arms}, overlays, agents, model_aliases)
-    with ModelServer(SMOKE_SCRIPT) as server, _scripted_gateway(server, arms) as gateway:
+    with open_scripted_model(arms) as gateway:
         setting = AttemptSetting(
             overlays=overlays,
             sandbox=with_default_limits(spec, 1),
@@ -60,37 +65,69 @@ def smoke_test_arms(
             allow=allow,
         )
         for arm in arms:
-            yield _try_arm(setting, arm, required=required)
+            tried = try_arm(setting, arm)
+            yield RunRequirement(
+                kind="tried",
+                name=arm.name,
+                missing="; ".join(tried.faults) or None,
+                required=required,
+                detail=count_of(tried.requests, "request"),
+                startup_seconds=tried.seconds,
+            )
 
 
-def _scripted_gateway(server: ModelServer, arms: Sequence[Arm]) -> ModelGateway:
-    """Every provider is the scripted model, those that arms name too."""
-    scripted = ModelUpstream(url=server.url, variable="", key="")
-    providers = {
-        arm.provider_name: NamedUpstream(dialect=arm.provider.dialect, upstream=scripted, prices=PriceTables())
-        for arm in arms
-        if arm.provider is not None and arm.provider_name is not None
-    }
-    return ModelGateway(dict.fromkeys(ApiFamily, scripted), PriceTables(), providers=providers)
+@contextmanager
+def open_scripted_model(arms: Iterable[Arm]) -> Iterator[Gateway]:
+    """A gateway on which every provider is the scripted model, those that arms name too."""
+    with ModelServer(SMOKE_SCRIPT) as server:
+        scripted = ModelUpstream(url=server.url, variable="", key="")
+        providers = {
+            arm.provider_name: NamedUpstream(dialect=arm.provider.dialect, upstream=scripted, prices=PriceTables())
+            for arm in arms
+            if arm.provider is not None and arm.provider_name is not None
+        }
+        with ModelGateway(dict.fromkeys(ApiFamily, scripted), PriceTables(), providers=providers) as gateway:
+            yield gateway
 
 
-def _try_arm(setting: AttemptSetting, arm: Arm, *, required: bool) -> RunRequirement:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmTry:
+    """What a try showed: the ways in which the arm is not what it declares, and the models that its agent asked for.
+
+    `apis` are the APIs by which it asked, as `[gateway]` names them.
+    """
+
+    faults: tuple[str, ...]
+    models: tuple[str, ...] = ()
+    apis: tuple[str, ...] = ()
+    requests: int = 0
+    seconds: float | None = None
+
+
+def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
+    """Let the arm's agent follow a small instruction against the scripted model."""
     try:
         tried = attempt_once(setting, arm, _INSTRUCTION)
     except (SandboxError, OSError) as fault:
-        return RunRequirement(kind="tried", name=arm.name, missing=str(fault), required=required, detail="")
-    faults = check_setup(arm, setting.expected, tried.outcome.loaded, tried.account).faults
-    is_done = tried.outcome.status is Status.COMPLETED
-    return RunRequirement(
-        kind="tried",
-        name=arm.name,
-        missing="; ".join(faults) or None if is_done else tried.outcome.status_detail,
-        required=required,
-        detail=_count_requests(tried.account),
-        startup_seconds=tried.outcome.duration_seconds,
+        return ArmTry(faults=(str(fault),))
+    calls = () if tried.account is None else tried.account.calls
+    proof = check_setup(arm, setting.expected, tried.outcome.loaded, tried.account)
+    return ArmTry(
+        faults=(*proof.faults, *_ending_faults(tried, arm, setting.timeout_seconds)),
+        models=tuple(dict.fromkeys(call.requested_model for call in calls if call.requested_model)),
+        apis=tuple(dict.fromkeys(call.dialect.partition("_")[0] for call in calls)),
+        requests=len(calls),
+        seconds=tried.outcome.duration_seconds,
     )
 
 
-def _count_requests(account: MeteredCalls | None) -> str:
-    count = 0 if account is None else len(account.calls)
-    return "1 request" if count == 1 else f"{count} requests"
+def _ending_faults(tried: OneAttempt, arm: Arm, timeout_seconds: float) -> Iterator[str]:
+    """How the agent failed; an arm's own limit of turns is no fault."""
+    outcome = tried.outcome
+    failure = None if outcome.failure is None else outcome.failure.kind
+    if outcome.status is Status.COMPLETED or failure is FailureKind.TURN_LIMIT or arm.agent == _OWN_COMMAND:
+        return
+    if outcome.status is Status.TIMEOUT:
+        yield f"{arm.agent} did not end within {timeout_seconds:g} s"
+    else:
+        yield detail_line(outcome.status_detail or outcome.status.value)

@@ -237,8 +237,8 @@ def _add_size_options(parser: Parser) -> None:
         "-y",
         "--yes",
         action="store_true",
-        help="run although a check before the start found faults in tasks; give Harbor's tasks the variables that they "
-        "ask for",
+        help="run although a check before the start found faults in arms or tasks; give Harbor's tasks the variables "
+        "that they ask for",
     )
 
 

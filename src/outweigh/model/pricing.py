@@ -75,6 +75,11 @@ class UserPriceTable:
         self.hosted_usd = hosted_usd or {}
         self._models = models
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models that it lists."""
+        return tuple(self._models)
+
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:  # noqa: ARG002 - a file has one date
         """The prices as listed."""
         return self._models.get(model)

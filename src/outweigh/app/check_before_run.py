@@ -1,0 +1,151 @@
+"""What is checked before the first paid run: ways to the models, judges, every arm on a scripted model, and prices.
+
+Whatever would make runs fail, or their costs unknown, is said in a paragraph each, and nothing is run unless the user
+insists.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+
+from outweigh.app.build_engine import own_price_file, prices_for_provider
+from outweigh.app.judging_round import missing_judges
+from outweigh.app.observer import Notify
+from outweigh.app.probe_agents import asks_with_key, missing_access, provider_of_arm
+from outweigh.app.try_arms import TryRequest, describe_faults, try_arms
+from outweigh.engine.load_suite import LoadedSuite
+from outweigh.errors import UsageError, quote_names
+from outweigh.model.arm import Arm
+from outweigh.model.model_name import bare_model_name
+from outweigh.plugins import load_adapter
+from outweigh.ports.agents import NamesHosts
+from outweigh.prices import GenaiPrices, listed_models, read_prices
+from outweigh.store.tried_arms_file import TriedArm
+
+LEAST_SIMILARITY = 0.75
+"""How similar a name must be to a known one to be taken for a misspelling of it, of 1 for equal names."""
+
+
+def check_before_run(request: TryRequest, notify: Notify, *, has_budget: bool, ignore_faults: bool) -> None:
+    """Say everything that is wrong; raises UsageError for what would cost money, unless the user insists."""
+    arms = {name: arm for name, arm in request.suite.arms.items() if name in request.arms}
+    left = replace(request.suite, arms=arms)
+    is_paid = any(load_adapter("agent", arm.agent).uses_model(arm) for arm in arms.values())
+    faults = [*_unreachable_models(left), *missing_access(left)]
+    if is_paid:
+        faults += missing_judges(left)
+    else:
+        _notify_all(notify, missing_judges(left))
+    tried = try_arms(request, notify)
+    faults += describe_faults(tried, {name: arm.agent for name, arm in arms.items()})
+    models = _UnpricedModels(left, tried, has_budget=has_budget)
+    faults += models.faults()
+    _notify_all(notify, models.notices())
+    if faults and not ignore_faults:
+        raise UsageError(_refusal(faults))
+    _notify_all(notify, faults)
+
+
+def _notify_all(notify: Notify, sentences: Iterator[str] | list[str]) -> None:
+    for sentence in sentences:
+        notify(sentence)
+
+
+def _refusal(faults: list[str]) -> str:
+    if len(faults) == 1:
+        return f"nothing was run or paid for: {faults[0]} To run it as it is, add -y."
+    lines = "".join(f"- {fault}\n" for fault in faults)
+    return f"nothing was run or paid for: {len(faults)} problems were found.\n{lines}To run it as it is, add -y."
+
+
+def _unreachable_models(suite: LoadedSuite) -> Iterator[str]:
+    """The arms that ask a model by themselves in a sandbox that reaches no host."""
+    spec = suite.spec
+    if spec.gateway.mode != "direct" or spec.sandbox.kind == "local" or spec.sandbox.allow_hosts:
+        return
+    for arm in suite.arms.values():
+        agent = load_adapter("agent", arm.agent)
+        asks = agent.uses_model(arm) or bool(arm.model or arm.secrets)
+        if asks and not (isinstance(agent, NamesHosts) and agent.hosts(arm)):
+            yield (
+                f'arm {arm.name!r} asks its model directly (mode = "direct" under [gateway]), and its sandbox reaches '
+                "no host. Add the host of the model's API to allow_hosts under [sandbox], or leave out the mode, so "
+                "that the gateway asks the model."
+            )
+
+
+class _UnpricedModels:
+    """The models that tried arms asked for and that no price list has, with the arms that did.
+
+    That is a fault where the requests are paid with a key, where dollars are limited or compared, or where the name
+    looks like a misspelling. A server that takes no key bills nobody.
+    """
+
+    def __init__(self, suite: LoadedSuite, tried: Mapping[str, TriedArm], *, has_budget: bool) -> None:
+        self._suite = suite
+        self._needs_dollars = has_budget or any(name.startswith("cost") for name in suite.spec.policy.gates or ())
+        self._apis = {name: result.apis for name, result in tried.items()}
+        unpriced = _arms_by_unpriced_model(suite, tried)
+        self._found = {model: (arms, self._similar(model, arms)) for model, arms in unpriced.items()}
+
+    def faults(self) -> Iterator[str]:
+        """A paragraph for each model that must not be asked as it is."""
+        for model, (arms, similar) in self._found.items():
+            if self._is_fault(arms, similar):
+                yield self._describe(model, arms, similar)
+
+    def notices(self) -> Iterator[str]:
+        """A sentence for each of the others."""
+        for model, (arms, similar) in self._found.items():
+            if not self._is_fault(arms, similar):
+                yield f"the cost of {_quote_arms(arms)} will be unknown: no price list has the model {model!r}."
+
+    def _is_fault(self, arms: list[Arm], similar: list[str]) -> bool:
+        billed = any(asks_with_key(self._suite, arm, self._apis[arm.name]) for arm in arms)
+        return bool(similar) or self._needs_dollars or billed
+
+    def _describe(self, model: str, arms: list[Arm], similar: list[str]) -> str:
+        missing = GenaiPrices().unavailable
+        cause = "no price list has" if missing is None else f"{missing}, and no other list has"
+        effect = "no budget can be kept" if self._needs_dollars else "its cost would be unknown"
+        hint = f" Did you mean {' or '.join(repr(name) for name in similar)}?" if similar else ""
+        return (
+            f"{_quote_arms(arms)} would ask for the model {model!r}, but {cause} that name, so {effect}.{hint} Correct "
+            "`model` of the arm, or list the model's price in the file that `prices` under [gateway] names."
+        )
+
+    def _similar(self, model: str, arms: list[Arm]) -> list[str]:
+        """Known names that it may be a misspelling of; none where it is a known name in another spelling."""
+        known: dict[str, None] = {}
+        for arm in arms:
+            known |= dict.fromkeys(getattr(load_adapter("agent", arm.agent), "model_aliases", {}))
+            known |= dict.fromkeys(listed_models(provider_of_arm(arm)))
+            if (file := own_price_file(self._suite, arm.provider_name)) is not None:
+                known |= dict.fromkeys(read_prices(file).names)
+        own = bare_model_name(model).replace(":", "-")  # local servers write a tag after a colon
+        if own in map(bare_model_name, known):
+            return []
+        return get_close_matches(model.rpartition("/")[2], list(known), 2, LEAST_SIMILARITY)
+
+
+def _arms_by_unpriced_model(suite: LoadedSuite, tried: Mapping[str, TriedArm]) -> dict[str, list[Arm]]:
+    found: dict[str, list[Arm]] = defaultdict(list)
+    for name, result in tried.items():
+        arm = suite.arms[name]
+        prices = prices_for_provider(suite, arm.provider_name)
+        for model in result.models:
+            if not any("*" in known or prices.prices(known) for known in _other_names(suite, arm, model)):
+                found[model].append(arm)
+    return found
+
+
+def _other_names(suite: LoadedSuite, arm: Arm, model: str) -> Iterator[str]:
+    """The name that was asked for, what the suite says that it stands for, and the provider's own name for it."""
+    yield model
+    yield from filter(None, [suite.spec.gateway.model_aliases.get(model)])
+    yield from filter(None, [None if arm.provider is None else arm.provider.models.get(model)])
+
+
+def _quote_arms(arms: list[Arm]) -> str:
+    return f"{'arm' if len(arms) == 1 else 'arms'} {quote_names([arm.name for arm in arms])}"
