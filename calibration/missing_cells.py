@@ -1,15 +1,22 @@
-"""Values that are missing for a reason: identical arms, of which one lost its dearest costs or its worst runs."""
+"""Values that are missing for a reason: identical arms, of which one lost its dearest costs or its worst runs. And
+values that are estimated: identical arms with runs that were stopped in the middle of an answer.
+"""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace as replace_field
 from numpy.typing import NDArray
 
 from calibration.cells import FALSE_DECISIONS, Cell, Readings, Section, share_of
-from calibration.records import comparison_of
+from calibration.records import ARMS, comparison_of, records_of
 from calibration.worlds import NULLS, Draw, Runs, draw
+from outweigh.compare.comparison import compare_arms
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import Metering, UsageRange
+from outweigh.testing.builders import evidence_of
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import evidence_settings
 from outweigh.verdict.weigh_evidence import weigh_evidence
@@ -48,6 +55,42 @@ def missing_readings(spoil: Spoil, tasks: int, repeats: int, draws: int, seed: i
     return {decision.value: share_of(decisions[decision], draws) for decision in Decision}
 
 
+def stopped_readings(
+    share: float, ends: tuple[float, float], tasks: int, repeats: int, draws: int, seed: int
+) -> Readings:
+    """Decisions about identical arms with this share of stopped runs, whose tokens and cost are estimated.
+
+    The ends of an estimate are these multiples of the truth, and the likely amount is anywhere between them.
+    """
+    dice = np.random.default_rng(seed)
+    settings = evidence_settings()
+    decisions: Counter[Decision] = Counter()
+    for _ in range(draws):
+        runs = (
+            _stopped(run, ends, dice) if dice.random() < share else run
+            for run in records_of(draw(NULLS[0], tasks, repeats, dice))
+        )
+        comparison = compare_arms(evidence_of(runs), *ARMS)
+        decisions[weigh_evidence([comparison], settings)[0].decision] += 1
+    return {decision.value: share_of(decisions[decision], draws) for decision in Decision}
+
+
+def _stopped(run: RunRecord, ends: tuple[float, float], dice: np.random.Generator) -> RunRecord:
+    """The same run as if its last answer had been stopped."""
+    usd, tokens, off = run.cost.usd or 0.0, run.usage.input_tokens or 0, float(dice.uniform(*ends))
+    low, likely, high = (replace_field(run.usage, input_tokens=round(tokens * end)) for end in (ends[0], off, ends[1]))
+    metering = Metering(
+        requests=1,
+        failed_requests=0,
+        models={"model": likely},
+        time_to_first_token_seconds=None,
+        model_seconds=1.0,
+        estimated={"model": UsageRange(requests=1, low=low, high=high)},
+    )
+    cost = replace_field(run.cost, usd=usd * off, low_usd=usd * ends[0], high_usd=usd * ends[1])
+    return replace_field(run, usage=likely, cost=cost, metering=metering)
+
+
 def _largest(values: Runs, share: float) -> NDArray[np.bool_]:
     marked = np.zeros(values.size, dtype=bool)
     marked[np.argsort(values, axis=None)[values.size - int(share * values.size) :]] = True
@@ -64,6 +107,16 @@ def _cell(name: str, spoil: Spoil, tasks: int) -> Cell:
     )
 
 
+def _stopped_cell(ends: tuple[float, float], tasks: int) -> Cell:
+    return Cell(
+        name=f"20 % stopped, {ends[0]:.0%} to {ends[1]:.0%} of the truth, {tasks} × 5",
+        measure=stopped_readings,
+        arguments=(0.2, ends, tasks, 5),
+        draws=300,
+        promises=FALSE_DECISIONS,
+    )
+
+
 MISSING_SECTIONS = (
     Section(
         title="Missing values",
@@ -75,5 +128,11 @@ MISSING_SECTIONS = (
             _cell("failed runs lost, 15 % of all", without_failed_runs, 200),
             _cell("dearest 5 % of costs unknown", without_dearest_costs, 50),
         ),
+    ),
+    Section(
+        title="Stopped runs",
+        words="Identical arms as records, with a fifth of the runs stopped in the middle of an answer. Their tokens "
+        "and cost are estimated: between 80 % and 130 % of the truth, or between 30 % and 300 %.",
+        cells=(_stopped_cell((0.8, 1.3), 50), _stopped_cell((0.3, 3.0), 50), _stopped_cell((0.8, 1.3), 200)),
     ),
 )

@@ -7,8 +7,17 @@ from tests.engine.model_calls import a_call, a_failed_call, an_account, tokens
 from outweigh.engine.finish import apply_metering
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.run_record import AgentIdentity, AgentKind
-from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, CostProvenance, reported_cost
+from outweigh.model.usage import (
+    NO_USAGE,
+    UNKNOWN_COST,
+    Component,
+    ComponentTokens,
+    CostProvenance,
+    UsageRange,
+    reported_cost,
+)
 from outweigh.ports.agents import AttemptOutcome, build_outcome
+from outweigh.ports.gateways import EstimatedUsage
 
 WHO = AgentIdentity(kind=AgentKind.REAL, name="agent", version="1", model="model-1")
 
@@ -96,7 +105,54 @@ class TestFigures:
 
         assert found.outcome.usage == tokens(300, None)
         assert found.outcome.cost == UNKNOWN_COST
-        assert "broke off" in found.outcome.warnings[0]
+        assert (
+            "1 answer came without a final count of tokens, so the run's tokens are unknown" in found.outcome.warnings
+        )
+
+    def test_an_answer_without_a_final_count_is_estimated_and_says_so(self) -> None:
+        estimate = EstimatedUsage(
+            low=tokens(0, 5, 90),
+            likely=tokens(100, 20),
+            high=tokens(110, 500),
+            low_usd=0.001,
+            likely_usd=0.02,
+            high_usd=0.5,
+        )
+        cut = a_failed_call(FailureKind.CUT_STREAM, 200, model="model-1", estimate=estimate)
+
+        found = apply_metering(said(), an_account(a_call(), cut))
+
+        assert found.outcome.usage == tokens(200, 30)
+        assert found.metering.models == {"model-1": tokens(200, 30)}
+        assert found.metering.estimated == {
+            "model-1": UsageRange(requests=1, low=tokens(100, 15, 90), high=tokens(210, 510))
+        }
+        cost = found.outcome.cost
+        assert [cost.low_usd, cost.usd, cost.high_usd] == pytest.approx([0.011, 0.03, 0.51])
+        assert found.outcome.warnings == (
+            "1 answer came without a final count of tokens, so the run's tokens are estimated: 205 to 720",
+        )
+
+    def test_an_agent_that_reports_no_more_than_an_estimate_allows_did_not_go_around_the_gateway(self) -> None:
+        estimate = EstimatedUsage(
+            low=tokens(0, 0), likely=tokens(100, 20), high=tokens(110, 500), low_usd=0.0, likely_usd=0.0, high_usd=0.0
+        )
+        cut = a_failed_call(FailureKind.CUT_STREAM, 200, estimate=estimate)
+
+        within = apply_metering(said(usage=tokens(110, 500)), an_account(cut))
+        beyond = apply_metering(said(usage=tokens(110, 501)), an_account(cut))
+
+        assert within.outcome.usage == tokens(100, 20)
+        assert beyond.outcome.usage == NO_USAGE
+
+    def test_an_estimate_without_a_price_leaves_the_cost_unknown_and_the_tokens_known(self) -> None:
+        estimate = EstimatedUsage(
+            low=tokens(0, 0), likely=tokens(1, 2), high=tokens(3, 4), low_usd=None, likely_usd=None, high_usd=None
+        )
+
+        found = apply_metering(said(), an_account(a_failed_call(FailureKind.CUT_STREAM, 200, estimate=estimate)))
+
+        assert (found.outcome.usage, found.outcome.cost) == (tokens(1, 2), UNKNOWN_COST)
 
     def test_errors_cost_nothing(self) -> None:
         account = an_account(

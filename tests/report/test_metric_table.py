@@ -11,7 +11,7 @@ from outweigh.report.comparison_page import comparison_report
 from outweigh.report.document import Report, Table
 from outweigh.report.figures.deltas import metric_figures
 from outweigh.report.formatting import UNIT_FORMATS
-from outweigh.report.render_csv import CsvReporter, run_columns, run_rows
+from outweigh.report.render_csv import COST_ENDS, CsvReporter, run_columns, run_rows
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.render_text import TextReporter
 from outweigh.report.report_folds import ReportedCandidate
@@ -40,7 +40,7 @@ PROVENANCE = Provenance(
     seed=0,
     evidence_sha256="",
 )
-IDENTITY = ("run_id", "task_id", "arm", "repeat", "attempt", "status", "cost_provenance")
+IDENTITY = ("run_id", "task_id", "arm", "repeat", "attempt", "status", "cost_provenance", *COST_ENDS)
 TABLES = pytest.mark.parametrize("metrics", [METRICS, (*METRICS, ONE_MORE)], ids=["built-in", "one more"])
 
 

@@ -362,7 +362,7 @@ class _SuiteRun:
         close_abandoned_attempts(deps, self.plan, store.abandoned(), watch.listen)
         progress = experiment_progress(self.plan, store)
         watch.resume(progress)
-        budget = Budget(self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid)
+        budget = Budget(self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid_at_most)
         stop = run_experiment(
             deps,
             progress,

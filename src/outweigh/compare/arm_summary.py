@@ -22,6 +22,7 @@ class ArmSummary(Struct, frozen=True, kw_only=True):
 
     `paid_usd` is of all attempts, excluded and superseded ones too: what to look for on a bill. `checked_objective` is
     the mean objective of runs that had checks to fail; by formula the others score 1, which nobody earned.
+    `estimated_costs` counts runs whose cost is estimated; the total then lies between `total_cost_ends`.
     """
 
     name: str
@@ -45,6 +46,8 @@ class ArmSummary(Struct, frozen=True, kw_only=True):
     change_fail_percentage: Quantity
     pr_revert_rate: Quantity
     checked_objective: Quantity = NO_CHECKED_RUN
+    estimated_costs: int = 0
+    total_cost_ends: tuple[float, float] | None = None
 
 
 def summarise(
@@ -80,7 +83,19 @@ def summarise(
         change_fail_percentage=change_fail_percentage(changes),
         pr_revert_rate=pr_revert_rate(changes),
         checked_objective=_checked_objective(table),
+        estimated_costs=sum("cost_usd" in run.ranges for run in table.runs),
+        total_cost_ends=_cost_ends(table) if total_cost.value is not None else None,
     )
+
+
+def _cost_ends(table: ArmTable) -> tuple[float, float] | None:
+    """The least and the most that all counted runs together cost; None where no cost is estimated."""
+    if "cost_usd" not in table.ranges:
+        return None
+    low, high = (
+        float(np.where(np.isnan(end), table.columns["cost_usd"], end).sum()) for end in table.ranges["cost_usd"]
+    )
+    return low, high
 
 
 def _checked_objective(table: ArmTable) -> Quantity:

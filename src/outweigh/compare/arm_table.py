@@ -37,7 +37,8 @@ class ArmTable(Struct, frozen=True, kw_only=True):
     """`columns[metric][i]` belongs to `runs[i]`; NaN stands for unknown, which is safe because records are finite.
 
     `tasks` are those with a counted run, and `task_of[i]` is the place of run i's task among them. Excluded runs are
-    kept apart and in no column; so are attempts that a later one superseded, and stale reused runs.
+    kept apart and in no column; so are attempts that a later one superseded, and stale reused runs. `ranges` has the
+    lowest and the highest value of metrics that are estimated in some runs; NaN where a run's value is not.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ArmTable(Struct, frozen=True, kw_only=True):
     metrics: tuple[Metric, ...] = METRICS
     superseded: Sequence[Score] = ()
     stale: Sequence[Score] = ()
+    ranges: Mapping[str, tuple[Column, Column]] = {}
 
     @property
     def attempts(self) -> Iterator[Score]:
@@ -105,7 +107,20 @@ def tabulate_arm(
             "composite_even": _column(map(composite_even, runs)),
         },
         metrics=metrics,
+        ranges=_ranges(runs),
     )
+
+
+def _ranges(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
+    """The ends of every metric that some run estimates."""
+    names = dict.fromkeys(name for run in runs if run.ranges for name in run.ranges)
+    return {
+        name: (
+            _column(run.ranges[name][0] if name in run.ranges else None for run in runs),
+            _column(run.ranges[name][1] if name in run.ranges else None for run in runs),
+        )
+        for name in names
+    }
 
 
 def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
@@ -121,6 +136,7 @@ def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
         tasks=tuple(compress(arm.tasks, kept)),
         task_of=places[arm.task_of[rows]],
         columns={name: column[rows] for name, column in arm.columns.items()},
+        ranges={name: (low[rows], high[rows]) for name, (low, high) in arm.ranges.items()},
     )
 
 
@@ -135,6 +151,7 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
         tasks=(*one.tasks, *other.tasks),
         task_of=np.concatenate([one.task_of, other.task_of + len(one.tasks)]),
         columns={name: np.concatenate([column, other.columns[name]]) for name, column in one.columns.items()},
+        ranges=_ranges([*one.runs, *other.runs]),
     )
 
 

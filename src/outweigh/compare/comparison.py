@@ -200,6 +200,12 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
     )
     if ours and theirs and ours != theirs:
         yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."
+    for arm in (baseline, candidate):
+        if estimated := sum(bool(run.ranges) for run in arm.runs):
+            yield (
+                f"the tokens of {estimated} of {len(arm.runs)} runs of {arm.name} are estimated, because answers were "
+                "stopped, cut or not counted; the sensitivity of the verdict includes what they may be at most."
+            )
 
 
 def _excluded_attempts(setups: Mapping[str, SetupSummary]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from outweigh.engine.events import EventKind, EventListener, finished_event, not
 from outweigh.engine.failure_streak import FailureStreak, asks_to_wait
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
-from outweigh.model.run_record import amount_paid
+from outweigh.model.run_record import most_paid
 
 POLL_SECONDS = 0.2
 """How often the engine looks at signals and clocks."""
@@ -234,7 +234,7 @@ class Batch:
 
     def _finish(self, running: _Running, made: FinishedAttempt) -> None:
         due, record = running.due, made.record
-        self._budget.record_cost(amount_paid(record))
+        self._budget.record_cost(most_paid(record))
         self._listen(finished_event(record))
         if made.retry_after_seconds is not None:
             self._pause(made.retry_after_seconds)

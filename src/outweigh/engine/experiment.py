@@ -17,7 +17,7 @@ from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.codec import Attempt
 from outweigh.model.failure import EXCLUDED_STATUSES
-from outweigh.model.run_record import AgentKind, RunRecord, amount_paid
+from outweigh.model.run_record import AgentKind, RunRecord, amount_paid, most_paid
 from outweigh.ports.stores import RunStore
 from outweigh.score.objective import passed
 
@@ -30,14 +30,16 @@ class ExperimentProgress:
     """How far an experiment is: planned trials that have a result, and those that are left.
 
     `left` has the number of each trial's next attempt; `paid` is the cost of every attempt of the planned arms, None
-    where unknown. `lost` counts trials that were attempted and have no result, by arm and reason. `simulated` says that
-    every agent so far only pretended, so that no dollar was paid.
+    where unknown, and `paid_at_most` the same with the high end of estimates. `lost` counts trials that were attempted
+    and have no result, by arm and reason. `simulated` says that every agent so far only pretended, so that no dollar
+    was paid.
     """
 
     done: Mapping[str, int]
     passed: Mapping[str, int]
     left: tuple[tuple[PlannedRun, int], ...]
     paid: tuple[float | None, ...]
+    paid_at_most: tuple[float | None, ...]
     lost: Mapping[tuple[str, str], int]
     simulated: bool = False
 
@@ -88,6 +90,7 @@ def experiment_progress(plan: Sequence[PlannedRun], store: RunStore) -> Experime
         passed=passes,
         left=tuple(left),
         paid=tuple(map(amount_paid, records)),
+        paid_at_most=tuple(map(most_paid, records)),
         lost=lost,
         simulated=bool(records) and all(record.agent.kind is AgentKind.SCRIPTED for record in records),
     )

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Literal
 
 from outweigh.engine.run_draft import RunDraft, unknown_outcome
 from outweigh.engine.setup_check import ExpectedSetup, check_setup
@@ -17,6 +18,7 @@ from outweigh.model.run_record import AgentKind
 from outweigh.model.usage import (
     NO_USAGE,
     UNKNOWN_COST,
+    ZERO_USAGE,
     Component,
     ComponentTokens,
     Cost,
@@ -24,6 +26,7 @@ from outweigh.model.usage import (
     Metering,
     ReportedUsage,
     Usage,
+    UsageRange,
     sum_usage,
     unmetered_use,
 )
@@ -55,8 +58,8 @@ def apply_metering(outcome: AttemptOutcome, account: MeteredCalls) -> MeteredOut
     went_around = beyond and f"the agent reports {beyond}; tokens and cost are unknown"
     doubts = (
         went_around,
-        _disagreement(outcome, usage, len(account.calls)),
-        _cut_streams(account.calls),
+        None if metering.estimated else _disagreement(outcome, usage, len(account.calls)),
+        _without_counts(account.calls),
         _unserved(status, account.unserved),
     )
     metered = replace(
@@ -73,10 +76,16 @@ def apply_metering(outcome: AttemptOutcome, account: MeteredCalls) -> MeteredOut
     return MeteredOutcome(outcome=metered, metering=metering, reported=reported)
 
 
-def _usage(calls: Sequence[ModelCall]) -> Usage:
-    """The sum over all requests; a kind of tokens that is unknown in one of them is unknown in the sum."""
-    nothing = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
-    return sum_usage([nothing, *(call.usage for call in calls if not _is_free(call))])
+def _usage(calls: Sequence[ModelCall], end: Literal["low", "likely", "high"] = "likely") -> Usage:
+    """The sum over all requests, estimates at this end; a kind that is unknown in one of them is unknown in the sum."""
+    counts = (
+        call.usage if call.estimate is None else getattr(call.estimate, end) for call in calls if not _is_free(call)
+    )
+    return sum_usage([ZERO_USAGE, *counts])
+
+
+def _estimated(calls: Sequence[ModelCall]) -> int:
+    return sum(call.estimate is not None and not _is_free(call) for call in calls)
 
 
 def _is_free(call: ModelCall) -> bool:
@@ -88,11 +97,22 @@ def _is_free(call: ModelCall) -> bool:
 
 def _cost(account: MeteredCalls) -> Cost:
     """Metered tokens at list prices. The agent's own figure is never used: behind the gateway it is a guess."""
-    charged = [call.cost_usd for call in account.calls if not _is_free(call)]
-    if any(usd is None for usd in charged):
+    charged = [call for call in account.calls if not _is_free(call)]
+    ends = [
+        (call.cost_usd,) * 3
+        if call.estimate is None
+        else (call.estimate.low_usd, call.estimate.likely_usd, call.estimate.high_usd)
+        for call in charged
+    ]
+    if any(usd is None for end in ends for usd in end):
         return UNKNOWN_COST
-    usd = sum(usd or 0.0 for usd in charged)
-    return Cost(usd=usd, provenance=CostProvenance.METERED, price_table=account.price_table)
+    low, usd, high = (sum(end[place] or 0.0 for end in ends) for place in range(3))
+    return Cost(
+        usd=usd,
+        provenance=CostProvenance.METERED,
+        price_table=account.price_table,
+        **({"low_usd": min(low, usd), "high_usd": max(high, usd)} if _estimated(charged) else {}),
+    )
 
 
 def _metering(calls: Sequence[ModelCall]) -> Metering:
@@ -109,6 +129,11 @@ def _metering(calls: Sequence[ModelCall]) -> Metering:
         model_seconds=sum(call.duration_seconds for call in calls),
         hosted_uses=dict(sum((Counter(call.hosted_uses) for call in calls), Counter[str]())),
         providers={call.provider: call.host for call in calls if call.provider and call.host},
+        estimated={
+            name: UsageRange(requests=count, low=_usage(group, "low"), high=_usage(group, "high"))
+            for name, group in by_model.items()
+            if (count := _estimated(group))
+        },
     )
 
 
@@ -214,9 +239,21 @@ def _disagreement(outcome: AttemptOutcome, usage: Usage, requests: int) -> str |
     return f"the agent reports {' and '.join(wrong)} metered{counted}; the metered figures are used"
 
 
-def _cut_streams(calls: Sequence[ModelCall]) -> str | None:
-    cut = sum(call.failure is not None and call.failure.kind is FailureKind.CUT_STREAM for call in calls)
-    return f"{cut} answers broke off before their usage was reported, so the run's tokens are unknown" if cut else None
+def _without_counts(calls: Sequence[ModelCall]) -> str | None:
+    """How many answers had no final count, and what that means for the run's tokens."""
+    lacking = [call for call in calls if not _is_free(call) and None in _kinds(call.usage)]
+    if not lacking:
+        return None
+    said = f"{len(lacking)} {'answer' if len(lacking) == 1 else 'answers'} came without a final count of tokens"
+    if any(call.estimate is None for call in lacking):
+        return f"{said}, so the run's tokens are unknown"
+    ends: tuple[Literal["low"], Literal["high"]] = ("low", "high")
+    low, high = (sum(filter(None, _kinds(_usage(calls, end)))) for end in ends)
+    return f"{said}, so the run's tokens are estimated: {low:,} to {high:,}"
+
+
+def _kinds(usage: Usage) -> tuple[int | None, ...]:
+    return tuple(getattr(usage, kind) for kind in USAGE_FIELDS)
 
 
 def _unserved(status: Status, unserved: Sequence[str]) -> str | None:

@@ -18,7 +18,7 @@ from outweigh.gateway.outgoing_request import (
     UnreadableResponseError,
     UpstreamError,
 )
-from outweigh.gateway.request_parsing import Route
+from outweigh.gateway.request_parsing import Route, RoutePurpose
 from outweigh.gateway.upstream import (
     ModelUpstream,
     SecretMask,
@@ -81,7 +81,7 @@ async def forward_request(
     observer: ResponseObserver,
 ) -> web.StreamResponse:
     """Send a request to the provider and forward the response as it arrives. Cancelling closes both connections."""
-    outgoing = await _prepare(session, request, route, upstream, body)
+    outgoing = await prepare_request(session, request, route, upstream, body)
     async with await _send(session, outgoing, upstream.proxy) as answer:
         translator = None if upstream.service is None else upstream.service.translator(answer.headers)
         observer.start_response(answer.status, _plain_headers(answer, translator))
@@ -92,12 +92,14 @@ async def forward_request(
         return response
 
 
-async def _prepare(
+async def prepare_request(
     session: ClientSession, request: web.BaseRequest, route: Route, upstream: ModelUpstream, body: bytes
 ) -> OutgoingRequest:
     """The request as this provider wants it: with its name for the model, its key and its headers."""
     route, body = _rename_model(route, body, upstream)
-    query = query_to_send(request.query)
+    query = [
+        pair for pair in query_to_send(request.query) if route.purpose is RoutePurpose.GENERATE or pair[0] != "alt"
+    ]
     key = "" if upstream.service is not None else upstream.key or ""
     added = {name.lower() for name, _ in upstream.headers}
     own = [pair for pair in headers_to_send(request.headers, route.provider, key) if pair[0].lower() not in added]

@@ -19,6 +19,7 @@ from outweigh.gateway.request_body import BodyTooLargeError, RequestBody, Reques
 from outweigh.gateway.request_parsing import Route, RoutePurpose, UnreadableRequestError, find_route
 from outweigh.gateway.round_trip import RoundTrip
 from outweigh.gateway.run_ledger import RunLedger
+from outweigh.gateway.token_count import can_count, count_sent_tokens
 from outweigh.gateway.upstream import ModelUpstream, shows_run_key
 from outweigh.model.failure import Failure, FailureKind, make_failure
 
@@ -110,7 +111,10 @@ class ReverseProxy:
             round_trip.fail(fault.reason, refusal.status)
             return _refusal_response(refusal)
         finally:
-            run.end(round_trip)
+            place = run.end(round_trip)
+            if place is not None and can_count(route):
+                sent = round_trip.request.body
+                run.estimates.count_later(place, count_sent_tokens(self._session, request, route, upstream, sent))
 
 
 def _refuse_unread(run: RunLedger, request: web.BaseRequest, route: Route | None) -> GatewayRefusal | None:

@@ -57,6 +57,7 @@ class RunMeter:
         self._ledger.is_open = False
         for server in tuple(self._servers):
             await server.stop()
+        await self._ledger.estimates.finish_counting()
         self._final = self._ledger.account()
 
     async def _account(self) -> MeteredCalls:

@@ -106,9 +106,10 @@ class EventStreamReader:
         return chunk if self._is_added_event is None else b"".join(passed)
 
     def finish(self) -> bytes:
-        """Read a last event without a separator after it."""
+        """Read a last event without a separator after it. A stream that ends properly may lack the mark of its end."""
         remaining = list(self._stream.finish())
         passed = [event.raw for event in remaining if not self._read_event(event)]
+        self._response.read_end_mark()
         return b"" if self._is_added_event is None else b"".join(passed)
 
     def read_pending(self) -> None:

@@ -137,6 +137,16 @@ class RoundTrip:
         self._reader.read_pending()
 
     @property
+    def stops_when_closed(self) -> bool:
+        """Whether the provider is known to write nothing more once the connection is closed."""
+        return self.served_by is not None and self.served_by.stops_when_closed and self.request.parsed.is_streamed
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing can be charged: the request was refused, or answered with an error."""
+        return self.http_status is not None and self.http_status >= 300
+
+    @property
     def failure(self) -> Failure | None:
         """Why there is no complete response; None also where the client disconnected before its end."""
         if self._failure is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
+from outweigh.gateway.call_estimates import CallEstimates
 from outweigh.gateway.dialects.request_and_response import (
     REMOTE_FILES,
     REMOTE_MCP,
@@ -20,17 +21,12 @@ from outweigh.gateway.request_policy import RequestPolicy
 from outweigh.gateway.round_trip import RoundTrip, TrafficLog
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens, total_input_tokens
 from outweigh.gateway.upstream import ModelUpstream, create_run_key
+from outweigh.gateway.usage_estimate import BYTES_PER_TOKEN, MAX_BYTES_PER_TOKEN
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables, price_usage
 from outweigh.model.provider import ApiFamily
 from outweigh.model.usage import Cost, Usage
 from outweigh.ports.gateways import MeteredCalls, MeterRequest, ModelCall
-
-BYTES_PER_TOKEN = 4
-"""Of ordinary text and code; used only where a provider did not report token counts."""
-
-MAX_BYTES_PER_TOKEN = 8
-"""Hardly any text has fewer tokens than its bytes divided by this; the lower bound for a request."""
 
 HOUR_WRITE_FACTOR = 2.0
 """Anthropic's price of a token that is kept in the cache for an hour, as a multiple of the price of fresh input."""
@@ -187,6 +183,7 @@ class RunLedger:
         self.provider_name = request.provider
         self.is_open = True
         self.body_limit = BodyLimit()
+        self.estimates = CallEstimates(self._price)
         self._unserved: dict[str, None] = {}
         self._price_tables = price_tables
         self._now = now
@@ -240,8 +237,8 @@ class RunLedger:
         request = round_trip.request.parsed
         self._limits.reserve(round_trip, minimum_request_cost(request, find_prices(self._price_tables, request.model)))
 
-    def end(self, round_trip: RoundTrip) -> None:
-        """Note that its response has ended, successfully or not."""
+    def end(self, round_trip: RoundTrip) -> int | None:
+        """Note that its response has ended, successfully or not; returns its place where what it sent is unknown."""
         self._pending.remove(round_trip)
         self._close(round_trip)
         request, response = round_trip.request.parsed, round_trip.response
@@ -250,6 +247,8 @@ class RunLedger:
         hosted = self._price_tables.hosted_cost(response.hosted_uses).value or 0.0
         self._limits.record(round_trip, RequestCost(charge.usd + hosted, charge.tokens))
         self._sub_agents.note_tool_arguments(response.tool_argument_strings())
+        place = len(self._calls) - 1
+        return place if self.estimates.lacks_count(place) else None
 
     def refuse(self, round_trip: RoundTrip) -> None:
         """Note a request that was refused and not sent."""
@@ -268,6 +267,8 @@ class RunLedger:
     def account(self) -> MeteredCalls:
         """All calls so far, including the current state of pending ones."""
         calls = [*self._calls, *(self._call(round_trip) for round_trip in self._pending)]
+        for place, estimate in self.estimates.by_place():
+            calls[place] = replace(calls[place], estimate=estimate)
         return MeteredCalls(
             calls=tuple(sorted(calls, key=lambda call: call.started_at_seconds)),
             seen=frozenset(self._seen),
@@ -279,6 +280,7 @@ class RunLedger:
     def _close(self, round_trip: RoundTrip) -> None:
         round_trip.end()
         self._calls.append(self._call(round_trip))
+        self.estimates.note(len(self._calls) - 1, round_trip)
         if self._traffic_log is not None and round_trip.logged_response is not None:
             request = round_trip.request
             self._traffic_log.add(
@@ -289,15 +291,18 @@ class RunLedger:
                 round_trip.logged_response,
             )
 
-    def _call(self, round_trip: RoundTrip) -> ModelCall:
-        round_trip.read_pending()
-        request, response = round_trip.request.parsed, round_trip.response
-        self._seen |= request.markers
+    def _price(self, request: GenerationRequest, response: GenerationResponse) -> float | None:
         # To the hour: price tables cache their answers, and some prices change at night.
         moment = self._now().replace(minute=0, second=0, microsecond=0)
         cost = price_response(self._price_tables, request, response, moment)
         if cost is not None and cost.price_table is not None:
             self._used_tables[cost.price_table] = None
+        return None if cost is None else cost.usd
+
+    def _call(self, round_trip: RoundTrip) -> ModelCall:
+        round_trip.read_pending()
+        request, response = round_trip.request.parsed, round_trip.response
+        self._seen |= request.markers
         is_sub_agent = self._is_sub_agent(round_trip)
         first, started = round_trip.first_token_at, round_trip.started_at
         served_by = round_trip.served_by
@@ -307,7 +312,7 @@ class RunLedger:
             model=response.model if served_by is None else served_by.our_model_name(response.model),
             usage=response.usage,
             reasoning_tokens=response.reasoning_tokens,
-            cost_usd=None if cost is None else cost.usd,
+            cost_usd=self._price(request, response),
             http_status=round_trip.http_status,
             failure=round_trip.failure,
             started_at_seconds=started - self._opened_at,

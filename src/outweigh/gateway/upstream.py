@@ -73,6 +73,8 @@ MIN_SECRET_LENGTH = 16
 
 _BASE_VERSION = re.compile(r"/v\d+\w*(?=/|$)")
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+_HOSTS_THAT_STOP = ("api.anthropic.com", "api.openai.com")
+"""Providers that write, and bill, nothing more of a stream once its connection is closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,11 @@ class ModelUpstream:
     def host(self) -> str:
         """Where it is, without a password that its address may have."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
+
+    @property
+    def stops_when_closed(self) -> bool:
+        """Whether the provider is known to stop writing a stream when its connection is closed."""
+        return urlsplit(self.url).hostname in _HOSTS_THAT_STOP
 
     def address(self, path: str) -> str:
         """The full address of a path, without its version where the base address already has one."""

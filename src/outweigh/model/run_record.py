@@ -245,6 +245,12 @@ def amount_paid(run: RunRecord) -> float | None:
     return run.cost.usd if was_paid_here(run) else 0.0
 
 
+def most_paid(run: RunRecord) -> float | None:
+    """What an attempt may have cost at most, for budgets: the high end of an estimate, else `amount_paid`."""
+    paid = amount_paid(run)
+    return paid if not paid or run.cost.high_usd is None else run.cost.high_usd
+
+
 DIFF_ARTIFACT = "diff.patch"
 TRAJECTORY_ARTIFACT = "trajectory.json"
 STDOUT_ARTIFACT = "stdout.txt"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from math import isfinite
 
-from outweigh.model.base import Amount, Count, Name, Stored, require_finite
+from outweigh.model.base import Amount, Count, Name, Ordinal, Stored, require_finite
 
 
 class Usage(Stored, frozen=True):
@@ -43,6 +43,18 @@ def sum_usage(parts: list[Usage]) -> Usage:
     )
 
 
+class UsageRange(Stored, frozen=True):
+    """The two ends of a usage that is estimated in part: `requests` had no final count of their own.
+
+    `low` has the fewest tokens, with as much of the prompts read from the cache as possible; `high` has the most, and
+    of estimated prompts nothing from the cache.
+    """
+
+    requests: Ordinal
+    low: Usage
+    high: Usage
+
+
 class CostProvenance(StrEnum):
     """Where the cost of a run comes from, most trusted first."""
 
@@ -56,23 +68,43 @@ class CostProvenance(StrEnum):
 _METERED, _PRICED, _UNKNOWN = CostProvenance.METERED, CostProvenance.PRICED, CostProvenance.UNKNOWN
 
 
-class Cost(Stored, frozen=True):
-    """An amount and its source; `price_table` names the table that priced it, or that priced metered tokens."""
+class Cost(Stored, frozen=True, omit_defaults=True):
+    """An amount and its source; `price_table` names the table that priced it, or that priced metered tokens.
+
+    `low_usd` and `high_usd` are given where `usd` is the likely amount of an estimate: the least and the most that it
+    can be.
+    """
 
     usd: Amount | None
     provenance: CostProvenance
     price_table: str | None
+    low_usd: Amount | None = None
+    high_usd: Amount | None = None
 
     def __post_init__(self) -> None:
         """An unknown cost has no amount, and only an unknown one."""
         if not isfinite(self.usd or 0.0):
             require_finite("cost", usd=self.usd)
+        if self.low_usd is not None or self.high_usd is not None:
+            self._check_range()
         if (self.usd is None) != (self.provenance is _UNKNOWN):
             raise ValueError("cost.usd is null exactly when cost.provenance is 'unknown'")
         if self.provenance is not _METERED and ((self.price_table is None) == (self.provenance is _PRICED)):
             raise ValueError(
                 "cost.price_table is given when cost.provenance is 'priced', and else only when it is 'metered'"
             )
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether `usd` is the likely amount within a range."""
+        return self.low_usd is not None
+
+    def _check_range(self) -> None:
+        require_finite("cost", low_usd=self.low_usd, high_usd=self.high_usd)
+        if self.usd is None or self.low_usd is None or self.high_usd is None:
+            raise ValueError("cost.low_usd and cost.high_usd are given together, and only beside cost.usd")
+        if not self.low_usd <= self.usd <= self.high_usd:
+            raise ValueError("cost.usd must lie between cost.low_usd and cost.high_usd")
 
 
 UNKNOWN_COST = Cost(usd=None, provenance=CostProvenance.UNKNOWN, price_table=None)
@@ -111,7 +143,8 @@ class Metering(Stored, frozen=True):
     """The requests of a run as the gateway saw them; `time_to_first_token_seconds` is the median over requests.
 
     `hosted_uses` counts what the provider itself ran, such as its searches, which it bills beside tokens. `providers`
-    are those that served the requests, by the suite's name for them, each with its host.
+    are those that served the requests, by the suite's name for them, each with its host. `estimated` has the ends of
+    the usage of each model some of whose requests had no final count; `models` has the likely one.
     """
 
     requests: Count
@@ -121,6 +154,7 @@ class Metering(Stored, frozen=True):
     model_seconds: Amount
     hosted_uses: dict[Name, Count] = {}  # noqa: RUF012 - records of earlier releases have none
     providers: dict[Name, Name] = {}  # noqa: RUF012 - likewise
+    estimated: dict[Name, UsageRange] = {}  # noqa: RUF012 - records of earlier releases have none
 
     def __post_init__(self) -> None:
         """Only finite times are stored."""
@@ -130,6 +164,17 @@ class Metering(Stored, frozen=True):
                 model_seconds=self.model_seconds,
                 time_to_first_token_seconds=self.time_to_first_token_seconds,
             )
+
+
+def usage_ends(metering: Metering | None) -> tuple[Usage, Usage] | None:
+    """The fewest and the most tokens of a metered run; None where every request had a count of its own."""
+    if metering is None or not metering.estimated:
+        return None
+    ends = [(metering.estimated.get(model), usage) for model, usage in metering.models.items()]
+    return (
+        sum_usage([usage if found is None else found.low for found, usage in ends]),
+        sum_usage([usage if found is None else found.high for found, usage in ends]),
+    )
 
 
 class ReportedUsage(Stored, frozen=True):
@@ -162,7 +207,8 @@ def unmetered_use(metering: Metering | None, reported: ReportedUsage | None) -> 
 
 
 def _excesses(metering: Metering, reported: ReportedUsage) -> Iterator[str]:
-    metered = metering.models.values()
+    # An estimated request may have had as many tokens as the high end says.
+    metered = {**metering.models, **{model: ends.high for model, ends in metering.estimated.items()}}.values()
     pairs = (
         (
             "tokens of prompts",

@@ -33,12 +33,25 @@ class ArmMarker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EstimatedUsage:
+    """The tokens of a request without a final count, at least, likely and at most; dollars where a price is known."""
+
+    low: Usage
+    likely: Usage
+    high: Usage
+    low_usd: float | None
+    likely_usd: float | None
+    high_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """One request and its response. `usage` is the provider's own count; parts that it did not send are None.
 
     `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered,
     and `hosted_uses` counts those that the provider ran itself. `fallback_models` are others that the request allows to
-    answer. `provider` is the suite's name for who served it, and `host` where that is.
+    answer. `provider` is the suite's name for who served it, and `host` where that is. `estimate` is there where `usage`
+    is not complete and can be bounded.
     """
 
     dialect: Dialect
@@ -59,6 +72,7 @@ class ModelCall:
     fallback_models: tuple[str, ...] = ()
     provider: str | None = None
     host: str | None = None
+    estimate: EstimatedUsage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,15 @@ def format_dollars(value: float | None) -> str:
     return without_negative_zero(f"-{shown}") if value < 0 else shown
 
 
+def format_estimate(
+    value: float | None, ends: tuple[float, float] | None, show: Callable[[float | None], str] = format_dollars
+) -> str:
+    """An amount; an estimated one as about how much, with its least and its most."""
+    if ends is None:
+        return show(value)
+    return f"about {show(value)} ({show(ends[0])} to {show(ends[1])})"
+
+
 def format_seconds(value: float | None) -> str:
     """A duration: seconds up to ten minutes, then minutes, then hours."""
     if value is None:

@@ -76,6 +76,10 @@ def _verdict_cell(value: Any) -> Any:
     return escape_formula(value) if isinstance(value, str) else value
 
 
+COST_ENDS = ("cost_low_usd", "cost_high_usd")
+"""The least and the most that a run with an estimated cost took."""
+
+
 def run_columns(metrics: Sequence[Metric]) -> tuple[str, ...]:
     """What identifies a run, then every metric of the table that a single run has."""
     names = [metric.name for metric in metrics if metric.formula is not None]
@@ -91,6 +95,7 @@ def run_columns(metrics: Sequence[Metric]) -> tuple[str, ...]:
         *names[:after_cost],
         "cost_provenance",
         *names[after_cost:],
+        *COST_ENDS,
     )
 
 
@@ -98,7 +103,8 @@ def run_rows(scores: Iterable[Score], metrics: Sequence[Metric]) -> Iterator[tup
     """The values under `run_columns`; an unknown is an empty cell, never 0, and no name is a formula."""
     columns = run_columns(metrics)
     for score in scores:
-        yield tuple(_run_cell(getattr(score, column)) for column in columns)
+        ends = score.ranges.get("cost_usd", (None, None))
+        yield (*(_run_cell(getattr(score, column)) for column in columns[: -len(COST_ENDS)]), *map(_run_cell, ends))
 
 
 def _run_cell(value: object) -> object:

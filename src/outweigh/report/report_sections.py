@@ -20,6 +20,7 @@ from outweigh.report.formatting import (
     UNKNOWN,
     format_count,
     format_dollars,
+    format_estimate,
     format_percent,
     format_seconds,
 )
@@ -57,14 +58,19 @@ def _paid_cost(arm: ArmSummary, table: ArmTable) -> str:
 
 
 _COST_ROWS: tuple[CostRow, ...] = (
-    ("cost of a run, mean", lambda arm, _: format_dollars(arm.metrics["cost_usd"].mean)),
+    ("cost of a run, mean", lambda arm, _: _about(arm) + format_dollars(arm.metrics["cost_usd"].mean)),
     ("without a prompt cache, mean", lambda arm, _: format_dollars(arm.metrics["cache_normalised_cost_usd"].mean)),
     ("share of the prompt read from a cache", lambda arm, _: format_percent(arm.metrics["cache_read_share"].mean)),
-    ("cost, total of counted runs", lambda arm, _: format_dollars(arm.total_cost_usd.value)),
+    ("cost, total of counted runs", lambda arm, _: format_estimate(arm.total_cost_usd.value, arm.total_cost_ends)),
     ("paid for all attempts", _paid_cost),
     ("source of the cost, runs", _cost_sources),
+    ("runs of estimated cost", lambda arm, _: str(arm.estimated_costs)),
     ("runs of unknown cost", lambda arm, _: str(arm.metrics["cost_usd"].unknown)),
 )
+
+
+def _about(arm: ArmSummary) -> str:
+    return "about " if arm.estimated_costs else ""
 
 
 def _cost_remarks(comparison: Comparison) -> Iterator[str]:
@@ -260,8 +266,8 @@ def _run_details(task: str, runs: Sequence[Score], *, simulated: bool) -> Detail
             run.status.value,
             _run_result(run),
             format_seconds(run.duration_seconds),
-            format_count(run.non_cache_tokens),
-            SIMULATED if simulated else format_dollars(run.cost_usd),
+            format_estimate(run.non_cache_tokens, run.ranges.get("non_cache_tokens"), format_count),
+            SIMULATED if simulated else format_estimate(run.cost_usd, run.ranges.get("cost_usd")),
             run.run_id,
         )
         for run in runs

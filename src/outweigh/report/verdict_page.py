@@ -84,6 +84,7 @@ def _gate_payload(gate: Gate) -> Payload:
 def _sensitivity_payload(sensitivity: Sensitivity) -> Payload:
     return {
         "missing_runs": sensitivity.missing_runs,
+        "estimated_runs": sensitivity.estimated_runs,
         "if_missing_hurt": sensitivity.if_missing_hurt.value,
         "if_missing_helped": sensitivity.if_missing_helped.value,
         "margins": {gate: list(margins) for gate, margins in sensitivity.margins.items()},
@@ -183,9 +184,17 @@ def _needs_bullets(needs: RequiredSample) -> BulletList:
 
 def _sensitivity_bullets(sensitivity: Sensitivity, decision: Decision) -> BulletList:
     items = []
-    if sensitivity.missing_runs:
+    unsure = [
+        words
+        for count, words in (
+            (sensitivity.missing_runs, f"{sensitivity.missing_runs} runs are missing"),
+            (sensitivity.estimated_runs, f"{sensitivity.estimated_runs} runs have estimated tokens or cost"),
+        )
+        if count
+    ]
+    if unsure:
         items.append(
-            f"{sensitivity.missing_runs} runs are missing. If they were all bad for the candidate: "
+            f"{' and '.join(unsure)}. If they were all bad for the candidate: "
             f"{sensitivity.if_missing_hurt.words}; if all good: {sensitivity.if_missing_helped.words}."
         )
     for gate, (low, high) in sensitivity.margins.items():

@@ -4,10 +4,20 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables
 from outweigh.model.run_record import RunRecord
-from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, Cost, CostProvenance, Usage, unmetered_use
+from outweigh.model.usage import (
+    UNKNOWN_COST,
+    Component,
+    ComponentTokens,
+    Cost,
+    CostProvenance,
+    Usage,
+    unmetered_use,
+    usage_ends,
+)
 from outweigh.stats.estimate import Quantity, known, unknown
 
 
@@ -56,7 +66,46 @@ def run_cost(run: RunRecord, prices: PriceTables) -> tuple[Cost, str]:
             return run.cost, reason
         total += priced.usd
         tables[priced.price_table or ""] = None
-    return Cost(usd=total, provenance=CostProvenance.PRICED, price_table=" and ".join(tables)), ""
+    cost = Cost(usd=total, provenance=CostProvenance.PRICED, price_table=" and ".join(tables))
+    return _with_range(cost, run, prices), ""
+
+
+def _with_range(cost: Cost, run: RunRecord, prices: PriceTables) -> Cost:
+    """The cost with the least and the most that it can be, where some of the tokens are estimated."""
+    if cost.usd is None or run.metering is None or not run.metering.estimated:
+        return cost
+    low = high = cost.usd
+    for model, ends in run.metering.estimated.items():
+        likely = _list_usd(model, run.metering.models[model], run, prices)
+        low -= max(0.0, likely - _list_usd(model, ends.low, run, prices))
+        high += max(0.0, _list_usd(model, ends.high, run, prices) - likely)
+    return replace(cost, low_usd=max(0.0, low), high_usd=high)
+
+
+def _list_usd(model: str, usage: Usage, run: RunRecord, prices: PriceTables) -> float:
+    """Tokens at list prices; where reading from the cache has no price, the provider has none, and they are fresh."""
+    cost, _ = prices.cost(model, usage, run.started_at)
+    if cost is None and usage.cache_read_tokens:
+        fresh = replace(usage, input_tokens=(usage.input_tokens or 0) + usage.cache_read_tokens, cache_read_tokens=0)
+        cost, _ = prices.cost(model, fresh, run.started_at)
+    return 0.0 if cost is None else cost.usd or 0.0
+
+
+def estimated_ranges(run: RunRecord, cost: Cost) -> Mapping[str, tuple[float, float]]:
+    """The least and the most of every metric that is estimated; empty where nothing is."""
+    found: dict[str, tuple[float, float]] = {}
+    if cost.low_usd is not None and cost.high_usd is not None:
+        found["cost_usd"] = (cost.low_usd, cost.high_usd)
+    if (ends := usage_ends(run.metering)) is not None:
+        for name, count in (("total_tokens", total_tokens), ("non_cache_tokens", non_cache_tokens)):
+            low, likely, high = (count(usage).value for usage in (ends[0], run.usage, ends[1]))
+            if low is not None and likely is not None and high is not None:
+                found[name] = (min(low, likely), max(high, likely))
+    return found or NO_RANGES
+
+
+NO_RANGES: Mapping[str, tuple[float, float]] = {}
+"""Of a run whose every amount was counted; shared, because most runs are."""
 
 
 def cache_normalised_cost(run: RunRecord, prices: PriceTables) -> Quantity:

@@ -18,14 +18,15 @@ from outweigh.score.composite import COST_SIGNALS, Dimension
 from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeOpinion, JudgeRules, panel_score
 from outweigh.score.metrics import METRICS, FormulaInput, Metric
 from outweigh.score.objective import objective
-from outweigh.score.resource_usage import run_cost
+from outweigh.score.resource_usage import NO_RANGES, estimated_ranges, run_cost
 from outweigh.stats.estimate import known, unknown
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One run as numbers: what identifies it, and a field for every metric of the table that it was scored by.
 
-    `reasons` says why a metric is None. A Struct, because a million of them are held.
+    `reasons` says why a metric is None, and `ranges` has the least and the most of one that is estimated. A Struct,
+    because a million of them are held.
     """
 
     run_id: str
@@ -51,6 +52,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cost_provenance: CostProvenance
     paid_usd: float | None
     reasons: Mapping[str, str]
+    ranges: Mapping[str, tuple[float, float]] = NO_RANGES
 
     if TYPE_CHECKING:
         # The metrics that code reads by name; the table of metrics adds them and all others as fields.
@@ -124,6 +126,7 @@ class RunScorer:
             deciding_judge_score=None,
             cost_provenance=cost.provenance,
             paid_usd=cost.usd if was_paid_here(run) else 0.0,
+            ranges=estimated_ranges(run, cost),
             reasons=_shared_reasons(self._names, tuple([quantity.reason for quantity in measured])),
             **dict(zip(self._names, [quantity.value for quantity in measured], strict=True)),
         )

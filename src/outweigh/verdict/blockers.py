@@ -57,6 +57,12 @@ def literal_blockers(comparison: Comparison) -> Iterator[str]:
     if drops := task_drops(comparison.baseline_table, comparison.candidate_table, ERROR_RATES.task_alarm).supported:
         names = quote_names([drop.task_id for drop in drops])
         yield f"the candidate is worse on task {names}, by more than chance explains."
+    tables = comparison.baseline_table, comparison.candidate_table
+    if estimated := sum(bool(run.ranges) for table in tables for run in table.runs):
+        yield (
+            f"the tokens of {estimated} runs are estimated, and this policy cannot weigh what they may be. Run them "
+            "again, or decide by --policy evidence."
+        )
     yield from evidence_blockers(comparison)
 
 

@@ -138,9 +138,13 @@ class RequiredSample(Struct, frozen=True, kw_only=True):
 
 
 class Sensitivity(Struct, frozen=True, kw_only=True):
-    """How easily the decision would have been another one."""
+    """How easily the decision would have been another one.
+
+    `if_missing_hurt` and `if_missing_helped` have missing values filled in, and estimated ones at their ends.
+    """
 
     missing_runs: int
+    estimated_runs: int
     if_missing_hurt: Decision
     if_missing_helped: Decision
     margins: Mapping[str, tuple[float, float]]

@@ -87,6 +87,7 @@ def _with_failures(arm: ArmTable, asked: dict[str, Set[str]]) -> ArmTable:
             metric: np.concatenate([column, _values(lost, metric, asked.get(metric))])
             for metric, column in arm.columns.items()
         },
+        ranges={},
     )
 
 

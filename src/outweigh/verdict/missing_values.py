@@ -1,8 +1,9 @@
-"""Missing values: both arms again, with the values that nobody knows filled in against the candidate, or for it.
+"""Missing and estimated values: both arms again, with what nobody knows filled in against the candidate, or for it.
 
 Missing are the values of runs lost to infrastructure, of runs that the other arm has and this one lacks, and of runs
 that do not know the metric. A missing pass or judge score may be anything from 0 to 1. A missing amount lies between
-the smallest and the largest that is known of its task in either arm, or of the suite where the task has none.
+the smallest and the largest that is known of its task in either arm, or of the suite where the task has none. An
+estimated amount lies between the ends of its own range.
 """
 
 from collections import Counter
@@ -26,7 +27,7 @@ _RATES = {gated.metric for gated in GATED_METRICS.values() if gated.scale is Eff
 
 
 class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
-    """Both arms with a row for every run that should be there, and how many values each gate lacks.
+    """Both arms with a row for every run that should be there, and how many values each gate lacks, or estimates.
 
     `value_usd` is what a solved task is worth, where somebody says.
     """
@@ -35,6 +36,7 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
     limits: Limits
     families: Families | None
     counts: Mapping[str, int]
+    estimated: Mapping[str, int]
     expected: int
     value_usd: float | None
 
@@ -43,15 +45,24 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
         """The number of missing values on the gate that lacks most."""
         return max(self.counts.values(), default=0)
 
+    @property
+    def most_estimated(self) -> int:
+        """The number of estimated values on the gate that estimates most."""
+        return max(self.estimated.values(), default=0)
+
     def fill(self, gate: GateSample, *, against: bool) -> GateSample:
-        """The gate with every missing value as bad for the candidate as it can be, or as good."""
-        if not self.counts.get(gate.gated.name):
+        """The gate with every missing or estimated value as bad for the candidate as it can be, or as good."""
+        if not self.concerns(gate):
             return gate
         before, after = (
             self._filled(arm, _parts(gate), worst=is_candidate is against)
             for arm, is_candidate in zip(self.arms, (False, True), strict=True)
         )
         return sample_again(gate, (before, after), self.families, self.value_usd)
+
+    def concerns(self, gate: GateSample) -> bool:
+        """Whether the gate lacks values, or estimates some."""
+        return bool(self.counts.get(gate.gated.name) or self.estimated.get(gate.gated.name))
 
     def _filled(self, arm: ArmTable, metrics: Sequence[str], *, worst: bool) -> ArmTable:
         """The arm with its missing passes failed and its missing amounts at their largest, or the other way round."""
@@ -61,6 +72,9 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
             # A failed run is worst among rates, and the largest amount among resources.
             limit = low if (metric in _RATES) is worst else high
             column = arm.columns[metric]
+            if metric in arm.ranges:
+                end = arm.ranges[metric][1 if worst else 0]
+                column = np.where(np.isnan(end), column, end)
             columns[metric] = np.where(np.isnan(column), limit[arm.task_of], column)
         return replace(arm, columns=columns)
 
@@ -84,7 +98,7 @@ def _parts(gate: GateSample) -> tuple[str, ...]:
 def find_missing_values(
     baseline: ArmTable, candidate: ArmTable, gates: Sequence[GateSample], value_usd: float | None = None
 ) -> MissingValues | None:
-    """What the gates lack; None where every run is there and knows every metric."""
+    """What the gates lack or estimate; None where every run is there and every metric was counted."""
     metrics = tuple(dict.fromkeys(metric for gate in gates for metric in _parts(gate)))
     if _is_complete(baseline, candidate, metrics):
         return None
@@ -92,7 +106,8 @@ def find_missing_values(
     limits = {metric: _limits(arms, metric) for metric in metrics}
     lacking = {metric: sum(_missing(arm, metric, limits[metric][0]) for arm in arms) for metric in metrics}
     counts = {gate.gated.name: max(lacking[metric] for metric in _parts(gate)) for gate in gates}
-    if not any(counts.values()):
+    estimated = {gate.gated.name: max(_estimated(arms, metric) for metric in _parts(gate)) for gate in gates}
+    if not any((*counts.values(), *estimated.values())):
         return None
     in_families = any(gate.families is not None for gate in gates)
     return MissingValues(
@@ -100,15 +115,17 @@ def find_missing_values(
         limits=limits,
         families=families_of_all_runs(baseline, candidate) if in_families else None,
         counts=counts,
+        estimated=estimated,
         expected=sum(len(arm.task_of) for arm in arms),
         value_usd=value_usd,
     )
 
 
 def _is_complete(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[str]) -> bool:
-    """Whether plainly nothing is missing: the same tasks, equally often, no excluded run and no unknown value."""
+    """Whether plainly nothing is missing: the same tasks equally often, and no excluded, unknown or estimated value."""
     return (
-        not (baseline.excluded or candidate.excluded or baseline.stale or candidate.stale)
+        not (baseline.ranges or candidate.ranges)
+        and not (baseline.excluded or candidate.excluded or baseline.stale or candidate.stale)
         and baseline.tasks == candidate.tasks
         and np.array_equal(baseline.runs_per_task(), candidate.runs_per_task())
         and not any(np.isnan(arm.columns[metric]).any() for arm in (baseline, candidate) for metric in metrics)
@@ -157,6 +174,10 @@ def _with_rows(
         tasks=tasks,
         task_of=np.concatenate([task_of, added]),
         columns={metric: np.concatenate([arm.columns[metric], unknown]) for metric in metrics},
+        ranges={
+            metric: (np.concatenate([low, unknown]), np.concatenate([high, unknown]))
+            for metric, (low, high) in arm.ranges.items()
+        },
     )
 
 
@@ -187,6 +208,11 @@ def _missing(arm: ArmTable, metric: str, limit: Column) -> int:
     return int(np.count_nonzero(np.isnan(arm.columns[metric]) & ~np.isnan(limit[arm.task_of])))
 
 
+def _estimated(arms: Arms, metric: str) -> int:
+    """How many values are estimated."""
+    return sum(int(np.count_nonzero(~np.isnan(arm.ranges[metric][0]))) for arm in arms if metric in arm.ranges)
+
+
 def families_of_all_runs(baseline: ArmTable, candidate: ArmTable) -> Families:
     """The family of every task, also of those whose runs are all excluded."""
     return {
@@ -201,7 +227,7 @@ Decide = Callable[[Sequence[GateSample]], Decision]
 def could_be_turned(
     missing: MissingValues, gates: Sequence[GateSample], decision: Decision, decide: Decide
 ) -> str | None:
-    """Which gates' missing values could change the decision, in words; None where they could not.
+    """Which gates' missing or estimated values could change the decision, in words; None where they could not.
 
     A gain must survive all of them going against the candidate, and sameness must survive either way.
     """
@@ -209,7 +235,7 @@ def could_be_turned(
         filled = [missing.fill(gate, against=against) for gate in gates]
         turned = decide(filled)
         if turned is not decision:
-            lacking = [place for place, gate in enumerate(gates) if missing.counts.get(gate.gated.name)]
+            lacking = [place for place, gate in enumerate(gates) if missing.concerns(gate)]
             alone = [
                 place
                 for place in lacking
@@ -223,9 +249,14 @@ def could_be_turned(
 def _words(
     missing: MissingValues, gates: Sequence[GateSample], decision: Decision, turned: Decision, *, against: bool
 ) -> str:
-    lacking = " and ".join(f"{missing.counts[gate.gated.name]} of {gate.gated.name}" for gate in gates)
+    lacking, guessed = (
+        " and ".join(f"{counts[gate.gated.name]} of {gate.gated.name}" for gate in gates if counts[gate.gated.name])
+        for counts in (missing.counts, missing.estimated)
+    )
+    unsure = " and ".join(filter(None, (lacking and "missing", guessed and "estimated")))
+    values = "; ".join(filter(None, (lacking and f"unknown: {lacking}", guessed and f"estimated: {guessed}")))
     return (
-        f"missing values could change the decision: {missing.expected} runs are expected, and these values are "
-        f"unknown: {lacking}. If they were all {'bad' if against else 'good'} for the candidate, it would be "
-        f"{turned.value}, not {decision.value}; run those trials again, or supply the values"
+        f"{unsure} values could change the decision: {missing.expected} runs are expected, and these values are "
+        f"{values}. If they were all {'bad' if against else 'good'} for the candidate, it would be "
+        f"{turned.value}, not {decision.value}; run those trials again{', or supply the values' if lacking else ''}"
     )

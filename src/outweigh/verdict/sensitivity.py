@@ -1,4 +1,4 @@
-"""How easily the decision would have been another: missing values, other margins, single tasks."""
+"""How easily the decision would have been another: missing or estimated values, other margins, single tasks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -38,7 +38,10 @@ def sensitivity(
     decide: Decide,
     missing: MissingValues | None,
 ) -> Sensitivity:
-    """Decide again with missing values filled in, with other margins, and without single tasks (`suspects` first)."""
+    """Decide again with missing and estimated values filled in, at other margins, and without single tasks.
+
+    `suspects` are the tasks to leave out first.
+    """
     gates = [test.sample for test in tests.gates]
 
     def filled(*, against: bool) -> Decision:
@@ -51,6 +54,7 @@ def sensitivity(
 
     return Sensitivity(
         missing_runs=0 if missing is None else missing.most,
+        estimated_runs=0 if missing is None else missing.most_estimated,
         if_missing_hurt=filled(against=True),
         if_missing_helped=filled(against=False),
         margins=_margins(tests, decide),

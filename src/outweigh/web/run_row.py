@@ -23,7 +23,7 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     """A run in a list. `search_text` is what a search looks through; `passed` is None if the outcome is unknown.
 
     `paid_usd` is what this store paid for the run, which is nothing where it was reused. A `simulated` run only
-    pretends to cost something.
+    pretends to cost something. Tokens and cost of an `is_estimated` run are estimated in part.
     """
 
     run_id: str
@@ -45,6 +45,7 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     start: int
     length: int
     without_checks: bool = False
+    is_estimated: bool = False
 
     @property
     def location(self) -> LineLocation:
@@ -84,4 +85,5 @@ def make_run_row(run: RunRecord, location: LineLocation) -> RunRow:
         start=location.start,
         length=location.length,
         without_checks=run.checks is not None and not run.checks,
+        is_estimated=run.metering is not None and bool(run.metering.estimated),
     )

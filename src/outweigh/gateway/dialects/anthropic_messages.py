@@ -34,6 +34,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         first_user_texts=tuple(_first_user_texts(body)),
         is_marked_sub_agent=any(_SUB_AGENT_MARK in text for text in strings_in(body.get("system"))),
         hosted=unique_names(_hosted(body)),
+        max_output_tokens=count_at(body, "max_tokens"),
     )
 
 
@@ -148,6 +149,7 @@ class AnthropicResponse(GenerationResponse):
                 self.hosted_uses[name.removesuffix("_requests")] = times
         if hour := count_at(usage, "cache_creation", "ephemeral_1h_input_tokens"):
             self.hour_write_tokens = hour
-        if is_final and (tokens := count_at(usage, "output_tokens")) is not None:
-            self.output_tokens = tokens
+        if (tokens := count_at(usage, "output_tokens")) is not None:
+            self.output_so_far = tokens
+            self.output_tokens = tokens if is_final else None
             self.reasoning_tokens = count_at(usage, "output_tokens_details", "thinking_tokens")

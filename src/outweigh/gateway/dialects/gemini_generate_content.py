@@ -30,7 +30,13 @@ def read_request(body: JsonObject) -> GenerationRequest:
         tools=tuple(name for tool in _declarations(body) if (name := str_at(tool, "name"))),
         first_user_texts=tuple(_first_user_texts(body)),
         hosted=unique_names(_hosted(body)),
+        max_output_tokens=_max_output_tokens(body),
     )
+
+
+def _max_output_tokens(body: JsonObject) -> int | None:
+    limits = dict_at(body, "generationConfig") or dict_at(body, "generation_config")
+    return count_at(limits, "maxOutputTokens") or count_at(limits, "max_output_tokens")
 
 
 _CLIENT_TOOLS = frozenset({"function_declarations", "computer_use"})
@@ -89,10 +95,6 @@ def _first_user_texts(body: JsonObject) -> Iterator[str]:
 class GeminiResponse(GenerationResponse):
     """A response, whole or in chunks. Usage grows with every chunk; the prompt count includes cached tokens."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._output_so_far: int | None = None
-
     def read_event(self, event: JsonObject) -> None:
         """Read one chunk, or a whole response: they have the same form."""
         if error := dict_at(event, "error"):
@@ -109,7 +111,7 @@ class GeminiResponse(GenerationResponse):
         if usage := dict_at(event, "usageMetadata"):
             self._read_usage(usage)
         if self.is_complete:
-            self.output_tokens = self._output_so_far
+            self.output_tokens = self.output_so_far
 
     def _read_part(self, part: JsonObject) -> None:
         self._read_text(str_at(part, "text"))
@@ -127,4 +129,4 @@ class GeminiResponse(GenerationResponse):
         if prompt is not None and self.input_tokens is not None:
             self.input_tokens += count_at(usage, "toolUsePromptTokenCount") or 0
         self.reasoning_tokens = count_at(usage, "thoughtsTokenCount")
-        self._output_so_far = (count_at(usage, "candidatesTokenCount") or 0) + (self.reasoning_tokens or 0)
+        self.output_so_far = (count_at(usage, "candidatesTokenCount") or 0) + (self.reasoning_tokens or 0)

@@ -37,6 +37,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         first_user_texts=tuple(_first_user_texts(body)),
         hosted=unique_names(_hosted(body)),
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
+        max_output_tokens=count_at(body, "max_completion_tokens") or count_at(body, "max_tokens"),
     )
 
 
@@ -96,7 +97,6 @@ class OpenAIChatResponse(GenerationResponse):
     def __init__(self) -> None:
         super().__init__()
         self._has_finish_reason = False
-        self._output_so_far: int | None = None
 
     def read_event(self, event: JsonObject) -> None:
         """Read one chunk, or a whole completion."""
@@ -108,11 +108,11 @@ class OpenAIChatResponse(GenerationResponse):
         if usage := dict_at(event, "usage"):
             self._read_usage(usage)
         if self._has_finish_reason:  # some servers also report counts before the end
-            self.output_tokens = self._output_so_far
+            self.output_tokens = self.output_so_far
         self.is_complete = self.is_complete or self.output_tokens is not None
 
     def read_end_mark(self) -> None:
-        """Read the mark after the last chunk."""
+        """Read the mark after the last chunk, or the proper end of a stream without one."""
         self.is_complete = self.is_complete or self._has_finish_reason
 
     def _read_choice(self, choice: JsonObject) -> None:
@@ -124,6 +124,8 @@ class OpenAIChatResponse(GenerationResponse):
             index = (choice.get("index"), call.get("index", position))
             self._read_arguments(index, str_at(call, "function", "arguments"))
         self._has_finish_reason = self._has_finish_reason or str_at(choice, "finish_reason") is not None
+        # A message that is not streamed arrives whole, whether or not the server counts its tokens.
+        self.is_complete = self.is_complete or ("delta" not in choice and bool(dict_at(choice, "message")))
 
     def _read_usage(self, usage: JsonObject) -> None:
         details = dict_at(usage, "prompt_tokens_details")
@@ -132,5 +134,5 @@ class OpenAIChatResponse(GenerationResponse):
             read=count_at(details, "cached_tokens"),
             written=count_at(details, "cache_write_tokens"),
         )
-        self._output_so_far = count_at(usage, "completion_tokens")
+        self.output_so_far = count_at(usage, "completion_tokens")
         self.reasoning_tokens = count_at(usage, "completion_tokens_details", "reasoning_tokens")

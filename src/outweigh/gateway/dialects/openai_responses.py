@@ -32,6 +32,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         first_user_texts=tuple(_first_user_texts(body)),
         hosted=unique_names(_hosted(body)),
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
+        max_output_tokens=count_at(body, "max_output_tokens"),
     )
 
 

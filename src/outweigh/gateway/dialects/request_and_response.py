@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -34,7 +35,8 @@ class GenerationRequest:
 
     `is_marked_sub_agent` is whether the agent itself marks the request as a sub-agent's; most agents do not.
     `markers` are those of the arm that were found in it, once it was searched. `hosted` names what the provider itself
-    is to run or fetch, such as "web_search"; `fallback_models` may answer too.
+    is to run or fetch, such as "web_search"; `fallback_models` may answer too. `max_output_tokens` is the limit that
+    the request sets for its response.
     """
 
     model: str | None
@@ -46,6 +48,7 @@ class GenerationRequest:
     markers: frozenset[str] = frozenset()
     hosted: tuple[str, ...] = ()
     fallback_models: tuple[str, ...] = ()
+    max_output_tokens: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -139,14 +142,15 @@ class GenerationResponse(ABC):
     """Reads a response event by event, or whole. What the provider does not report stays None.
 
     `text_bytes` and `tool_bytes` are the sizes of text and of tool calls. `hosted_uses` counts what the provider ran by
-    itself, such as searches. `is_complete` is whether the response ended
-    properly.
+    itself, such as searches. `output_so_far` is what the provider has counted of a response that may go on.
+    `is_complete` is whether the response ended properly.
     """
 
     def __init__(self) -> None:
         self.model: str | None = None
         self.input_tokens: int | None = None
         self.output_tokens: int | None = None
+        self.output_so_far: int | None = None
         self.cache_read_tokens: int | None = None
         self.cache_write_tokens: int | None = None
         self.hour_write_tokens = 0
@@ -164,7 +168,7 @@ class GenerationResponse(ABC):
         """Read one event of a stream, or a whole response that is not streamed."""
 
     def read_end_mark(self) -> None:
-        """Read the mark that ends a stream in some dialects; the others ignore it."""
+        """Read the mark that ends a stream in some dialects, or its proper end; the others ignore it."""
         return
 
     @property
@@ -176,6 +180,14 @@ class GenerationResponse(ABC):
             cache_read_tokens=self.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens,
         )
+
+    def with_usage(self, usage: Usage) -> Self:
+        """The same response with other token counts, and without what its tool calls say."""
+        changed = copy(self)
+        changed.input_tokens, changed.output_tokens = usage.input_tokens, usage.output_tokens
+        changed.cache_read_tokens, changed.cache_write_tokens = usage.cache_read_tokens, usage.cache_write_tokens
+        changed._arguments = {}
+        return changed
 
     @property
     def response_bytes(self) -> int:

@@ -244,6 +244,7 @@ class PlannedResponse:
     mid_stream_error: ErrorReply | None
     cut: bool
     delay_seconds: float
+    stall_seconds: float
     problem: str | None
 
     @property
@@ -281,8 +282,14 @@ class TurnChooser:
             mid_stream_error=failure if midway else None,
             cut=error is None and self._cuts(turn, rule, position),
             delay_seconds=turn.delay_seconds,
+            stall_seconds=turn.stall_seconds,
             problem=unplayable_reason(turn, request),
         )
+
+    def prompt_tokens(self, request: ModelRequest) -> int:
+        """What the answer to a request will say about the tokens of its prompt."""
+        _, turn = self._turn(request, find_position(request, self._possible_texts))
+        return _tokens(turn, self._script, request.protocol).prompt_tokens
 
     def _turn(self, request: ModelRequest, position: ConversationPosition) -> tuple[str, Turn]:
         if not self._knows(request.model):

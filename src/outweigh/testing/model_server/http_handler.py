@@ -9,6 +9,7 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -43,9 +44,9 @@ class UnscriptedResponse(NamedTuple):
 def respond_unscripted(method: str, post: HttpPost, script: Script) -> UnscriptedResponse:
     """The response to a request that asks for no completion."""
     if method == "POST" and post.path == "/v1/messages/count_tokens":
-        return UnscriptedResponse(200, {"input_tokens": _rough_count(post)}, WireProtocol.ANTHROPIC)
+        return UnscriptedResponse(200, {"input_tokens": _count_prompt(post, script)}, WireProtocol.ANTHROPIC)
     if method == "POST" and _GEMINI_COUNT_PATH.fullmatch(post.path):
-        return UnscriptedResponse(200, {"totalTokens": _rough_count(post)}, WireProtocol.GEMINI)
+        return UnscriptedResponse(200, {"totalTokens": _count_prompt(post, script)}, WireProtocol.GEMINI)
     if method in ("GET", "HEAD") and (found := _MODEL_LIST_PATH.fullmatch(post.path)):
         return _model_list(found["model"], post, script)
     if method in ("GET", "HEAD") and post.path == "/":
@@ -55,8 +56,15 @@ def respond_unscripted(method: str, post: HttpPost, script: Script) -> Unscripte
     )
 
 
-def _rough_count(post: HttpPost) -> int:
-    """A token count from the length, which is enough for agents that only check whether the context is full."""
+def _count_prompt(post: HttpPost, script: Script) -> int:
+    """The tokens that the script states for the prompt of this request; from its length where it is not a whole one."""
+    path = post.path.replace(":countTokens", ":generateContent").removesuffix("/count_tokens")
+    protocol, body = protocol_for(path), post.body.get("generateContentRequest", post.body)
+    try:
+        if protocol is not None:
+            return TurnChooser(script).prompt_tokens(protocol.read(replace(post, path=path, body=body)))
+    except _MALFORMED_ERRORS:
+        pass
     return max(1, len(msgspec.json.encode(post.body)) // 4)
 
 
@@ -243,7 +251,9 @@ async def _stream(http: web.Request, frames: Sequence[bytes], kind: str, answer:
     headers = {"content-type": kind, "cache-control": "no-cache", **_request_id_headers(answer.reply.number)}
     response = web.StreamResponse(headers=headers)
     await response.prepare(http)
-    for frame in frames:
+    for number, frame in enumerate(frames):
+        if answer.stall_seconds and number == len(frames) // 2:
+            await asyncio.sleep(answer.stall_seconds)
         await response.write(frame)
     if answer.cut:
         _close_connection(http)

@@ -102,6 +102,7 @@ class CutSpec(Spec, frozen=True, kw_only=True):
 class Turn(Spec, frozen=True, kw_only=True):
     """One answer of the model. `run` uses whichever shell tool the request offers; a list makes parallel calls.
 
+    The answer begins after `delay_seconds`, and pauses for `stall_seconds` in its middle where it is streamed.
     `answered_by` is the model that the answer names, where that is not the one that was asked.
     """
 
@@ -113,6 +114,7 @@ class Turn(Spec, frozen=True, kw_only=True):
     error: ErrorSpec | None = None
     cut: bool | CutSpec = False
     delay_seconds: Delay = 0.0
+    stall_seconds: Delay = 0.0
     refuse: bool = False
     truncate: bool = False
     answered_by: Text | None = None

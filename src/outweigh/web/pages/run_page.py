@@ -10,11 +10,21 @@ from outweigh.compare.scan_summary import describe_finding
 from outweigh.model.failure import detail_line
 from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.model.run_record import ObservedSetup, RunRecord
-from outweigh.report.formatting import SIMULATED, UNKNOWN, format_count, format_dollars, format_score, format_seconds
+from outweigh.model.usage import NO_USAGE, usage_ends
+from outweigh.report.formatting import (
+    SIMULATED,
+    UNKNOWN,
+    format_count,
+    format_dollars,
+    format_estimate,
+    format_score,
+    format_seconds,
+)
 from outweigh.report.model_use_table import MODEL_COLUMNS, run_model_rows
 from outweigh.report.run_diff import ComparedRun
 from outweigh.report.run_steps import ShownStep
 from outweigh.score.judge_scores import judgment_score
+from outweigh.score.resource_usage import total_tokens
 from outweigh.store.preflight_file import read_preflight
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, build_url, element, escape_lines, join_markup
@@ -124,7 +134,7 @@ def _facts(store: ViewedStore, run: RunRecord, row: RunRow) -> Html:
         ("repeat", str(row.repeat)),
         ("cost", _cost(run, row)),
         ("time", format_seconds(run.duration_seconds)),
-        ("tokens", format_count(row.tokens)),
+        ("tokens", _token_count(run)),
         ("steps", format_count(run.step_count)),
         ("agent", " ".join(filter(None, (run.agent.name, run.agent.version, run.agent.model))) or UNKNOWN),
     ]
@@ -135,7 +145,18 @@ def _facts(store: ViewedStore, run: RunRecord, row: RunRow) -> Html:
 def _cost(run: RunRecord, row: RunRow) -> str:
     if row.simulated:
         return SIMULATED
-    return UNKNOWN if run.cost.usd is None else f"{format_dollars(run.cost.usd)} ({run.cost.provenance.value})"
+    if run.cost.usd is None:
+        return UNKNOWN
+    if run.cost.low_usd is not None and run.cost.high_usd is not None:
+        amount = format_estimate(run.cost.usd, (run.cost.low_usd, run.cost.high_usd))
+        return f"{amount}, {run.cost.provenance.value} and in part estimated"
+    return f"{format_dollars(run.cost.usd)} ({run.cost.provenance.value})"
+
+
+def _token_count(run: RunRecord) -> str:
+    low, high = (total_tokens(usage).value for usage in usage_ends(run.metering) or (NO_USAGE, NO_USAGE))
+    ends = None if low is None or high is None else (low, high)
+    return format_estimate(total_tokens(run.usage).value, ends, format_count)
 
 
 def _related_runs(store: ViewedStore, row: RunRow) -> Html | None:

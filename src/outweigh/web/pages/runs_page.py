@@ -65,11 +65,15 @@ def _row(store: ViewedStore, row: RunRow) -> Html:
         badge(row.outcome),
         *judge,
         row.status,
-        SIMULATED if row.simulated else format_dollars(row.cost_usd),
+        SIMULATED if row.simulated else _about(row) + format_dollars(row.cost_usd),
         format_seconds(row.duration_seconds),
-        format_count(row.tokens),
+        _about(row) + format_count(row.tokens),
         entry=True,
     )
+
+
+def _about(row: RunRow) -> str:
+    return "about " if row.is_estimated else ""
 
 
 def _head(path: str, wanted: RunFilter, key: str, title: str) -> Child:
