@@ -50,8 +50,8 @@ class ModelCall:
 
     `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered,
     and `hosted_uses` counts those that the provider ran itself. `fallback_models` are others that the request allows to
-    answer. `provider` is the suite's name for who served it, and `host` where that is. `estimate` is there where `usage`
-    is not complete and can be bounded.
+    answer. `provider` is the suite's name for who served it, and `host` where that is. `estimate` is there where
+    `usage` is not complete and can be bounded.
     """
 
     dialect: Dialect
