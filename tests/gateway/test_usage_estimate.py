@@ -100,8 +100,8 @@ def test_a_client_that_leaves_before_the_answer_has_a_bill_that_holds_the_truth(
 
     assert asked.tokens is not None
     assert_within(asked.tokens, call.estimate)
-    # Two providers count for nothing what was sent, so that only the answer remains to be bounded.
-    counts = dialect in (Dialect.ANTHROPIC_MESSAGES, Dialect.GEMINI)
+    # Three APIs count for nothing what was sent, so that only the answer remains to be bounded.
+    counts = dialect is not Dialect.OPENAI_CHAT
     assert [(entry.ending, entry.api_key) for entry in counted] == ([(Ending.FREE, REAL_KEY)] if counts else [])
     if counts and call.estimate is not None:
         assert sums(call.estimate.likely)[0] == asked.tokens.prompt_tokens
@@ -119,7 +119,7 @@ def test_a_client_that_leaves_in_the_middle_has_a_bill_that_holds_the_truth(dial
     assert call.estimate is not None
     assert call.estimate.high.output_tokens == LIMIT
     if dialect in (Dialect.ANTHROPIC_MESSAGES, Dialect.GEMINI):
-        # They say at once what was sent, and need not be asked.
+        # These say at once what was sent, and need not be asked.
         assert call.usage.input_tokens == call.estimate.low.input_tokens == call.estimate.high.input_tokens == 1500
         assert len(server.ledger) == 1
 

@@ -45,6 +45,9 @@ def respond_unscripted(method: str, post: HttpPost, script: Script) -> Unscripte
     """The response to a request that asks for no completion."""
     if method == "POST" and post.path == "/v1/messages/count_tokens":
         return UnscriptedResponse(200, {"input_tokens": _count_prompt(post, script)}, WireProtocol.ANTHROPIC)
+    if method == "POST" and post.path == "/v1/responses/input_tokens":
+        counted = {"object": "response.input_tokens", "input_tokens": _count_prompt(post, script)}
+        return UnscriptedResponse(200, counted, WireProtocol.RESPONSES)
     if method == "POST" and _GEMINI_COUNT_PATH.fullmatch(post.path):
         return UnscriptedResponse(200, {"totalTokens": _count_prompt(post, script)}, WireProtocol.GEMINI)
     if method in ("GET", "HEAD") and (found := _MODEL_LIST_PATH.fullmatch(post.path)):
@@ -58,7 +61,8 @@ def respond_unscripted(method: str, post: HttpPost, script: Script) -> Unscripte
 
 def _count_prompt(post: HttpPost, script: Script) -> int:
     """The tokens that the script states for the prompt of this request; from its length where it is not a whole one."""
-    path = post.path.replace(":countTokens", ":generateContent").removesuffix("/count_tokens")
+    path = post.path.replace(":countTokens", ":generateContent")
+    path = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
     protocol, body = protocol_for(path), post.body.get("generateContentRequest", post.body)
     try:
         if protocol is not None:
