@@ -23,7 +23,7 @@ from outweigh.agents.command_line import (
 )
 from outweigh.agents.outcomes import early_end, outcome_from_report
 from outweigh.errors import EvidenceError, OutweighError, UsageError
-from outweigh.model.agent_files import AgentFileLocations, file_locations_of
+from outweigh.model.agent_files import AgentFileLocations, ConfigurationKind, file_locations_of
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.codec import InvalidLine
 from outweigh.model.failure import Failure, FailureKind, Status, failure_from_http, failure_from_text, make_failure
@@ -161,6 +161,7 @@ __all__ = [
     "CompletedCommand",
     "Component",
     "ComponentTokens",
+    "ConfigurationKind",
     "ContainerSandboxProvider",
     "Cost",
     "CostProvenance",

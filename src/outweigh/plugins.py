@@ -5,6 +5,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from outweigh.errors import UsageError
+from outweigh.model.agent_files import AgentFileLocations, file_locations_of
 
 GROUPS = {
     "agent": "outweigh.agents",
@@ -35,6 +36,16 @@ def load_adapters(kind: str) -> list[Any]:
 def adapter_names(kind: str) -> list[str]:
     """The names of all installed adapters of a kind."""
     return sorted({point.name for point in entry_points(group=GROUPS[kind])})
+
+
+def installed_file_locations(agent: str) -> AgentFileLocations:
+    """Where an agent reads its files; the adapter of another package may say so itself, and is loaded for that."""
+    found = list(entry_points(group=GROUPS["agent"], name=agent))
+    if not found or found[0].value.startswith("outweigh."):
+        return file_locations_of(agent)
+    from outweigh.ports.agents import agent_file_locations  # noqa: PLC0415 - only for an adapter of another package
+
+    return agent_file_locations(agent, _load("agent", found))
 
 
 def _load(kind: str, points: list[EntryPoint]) -> Any:

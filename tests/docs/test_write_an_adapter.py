@@ -86,6 +86,43 @@ def test_the_agents_of_the_page_run_in_its_suite(package: Path) -> None:
     assert (runs["greeting"].agent.name, runs["greeting"].metering) == ("greeter", None)
 
 
+TOLD = """
+[arms.told]
+extends = "plain"
+instructions = "Greet every zebra by its full name."
+skills = ["skills/tidy"]
+[arms.deaf]
+extends = "told"
+options.program = "deaf"
+"""
+
+
+def test_skills_and_instructions_go_where_the_adapter_says_and_are_proven_there(package: Path) -> None:
+    skill = package / "skills" / "tidy" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: tidy\ndescription: Puts every zebra back into its stable.\n---\nCount the stripes.\n")
+    deaf = package / "bin" / "deaf"
+    deaf.write_text(FILES["bin/tiny"].replace("TINY.md", "NO.md").replace(".tiny", ".no"))
+    deaf.chmod(0o755)
+    with ModelServer(parse_script(EXAMPLE_SCRIPT.encode(), "example")) as server:
+        suite = package / "suite.toml"
+        suite.write_text(suite.read_text().replace("127.0.0.1:8765", f"127.0.0.1:{server.port}") + TOLD)
+        run(package, "-m", "outweigh", "run", "-c", "suite.toml", "-o", "runs", "-y")
+
+    (stored,) = (package / "runs").glob("runs-*.jsonl")
+    with stored.open("rb") as lines:
+        records = [located.record for located in decode_lines(lines, str(stored), refuse_invalid)]
+    runs = {record.trial.arm: record for record in records if isinstance(record, RunRecord)}
+    assert (runs["told"].status, runs["told"].status_detail) == (Status.COMPLETED, None)
+    assert runs["told"].loaded is not None
+    assert (runs["told"].loaded.skills, runs["told"].loaded.memory_files) == (("tidy",), ("TINY.md",))
+    assert runs["deaf"].status is Status.ARM_NOT_APPLIED
+    assert runs["deaf"].status_detail == (
+        "the skill 'tidy' is declared and was not loaded; "
+        "the instructions in TINY.md are declared and were not sent to the model"
+    )
+
+
 def test_importing_authoring_loads_neither_the_contracts_nor_a_server(package: Path) -> None:
     script = "import sys, outweigh.authoring; print({'outweigh.testing', 'aiohttp', 'pytest'} & set(sys.modules))"
 

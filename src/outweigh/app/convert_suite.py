@@ -19,7 +19,7 @@ from outweigh.interop.suite_writer import NOTES_FILE, suite_files
 from outweigh.model.agent_files import SKILL_FILE
 from outweigh.model.arm import ArmSpec, bare_arm
 from outweigh.model.suite import GatewaySpec, SuiteSpec
-from outweigh.plugins import adapter_names, load_adapter, load_adapters
+from outweigh.plugins import adapter_names, installed_file_locations, load_adapter, load_adapters
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, SuiteReader
 from outweigh.verdict.evidence_settings import FEWEST_FOR_A_GAIN, MINIMUM_TASKS
 from outweigh.verdict.policy import check_policy
@@ -199,7 +199,7 @@ def _check_loads(files: Mapping[str, DraftFile], source: Path, folder: Path) -> 
     with TemporaryDirectory(prefix="outweigh-init-") as place:
         write_files(Path(place), files)
         try:
-            return load_suite(Path(place), check_policy=check_policy)
+            return load_suite(Path(place), check_policy=check_policy, locations_of=installed_file_locations)
         except UsageError as fault:
             said = str(fault).replace(str(Path(place).resolve()), str(folder)).replace(place, str(folder))
             raise UsageError(f"{source} gives a suite that could not be used, so nothing was written. {said}") from None

@@ -25,6 +25,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.agent_files import configuration_kind
 from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_settings, overlay_changes
 from outweigh.model.run_record import ArtifactReader, RunRecord
+from outweigh.plugins import installed_file_locations
 from outweigh.ports.forges import FileChange
 from outweigh.score.composite import PROFILES
 from outweigh.store.artifact_folder import ArtifactFolder
@@ -218,9 +219,12 @@ class _PathFilter:
 
     def __init__(self, laid: set[str], agent: str | None) -> None:
         self._laid, self._agent = laid, agent
+        self._locations = None if agent is None else installed_file_locations(agent)
 
     def __call__(self, path: str) -> bool:
-        return path in self._laid or (self._agent is not None and configuration_kind(path, self._agent) is not None)
+        if path in self._laid or self._agent is None:
+            return path in self._laid
+        return configuration_kind(path, self._agent, self._locations) is not None
 
 
 def _fingerprint(case: PromotionCandidate, name: str) -> str:

@@ -4,7 +4,7 @@ A suite that lies in the repository is taken from the base revision, so that a c
 brings itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ from outweigh.errors import UsageError, quote_names, quote_value
 from outweigh.model.agent_files import configuration_kind
 from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import Executor
-from outweigh.plugins import adapter_names
+from outweigh.plugins import adapter_names, installed_file_locations
 from outweigh.verdict.policy import check_policy
 from outweigh.workspace.revisions import GitRevisions
 
@@ -44,7 +44,12 @@ class SuiteRequest:
 def read_suite(path: str, repository: str | None = None) -> LoadedSuite:
     """A suite as the disk has it; its arms may come from git."""
     file = suite_path(Path(path))
-    return load_suite(file, GitRevisions(Path(repository or file.parent)), check_policy=check_policy)
+    return load_suite(
+        file,
+        GitRevisions(Path(repository or file.parent)),
+        check_policy=check_policy,
+        locations_of=installed_file_locations,
+    )
 
 
 @contextmanager
@@ -72,7 +77,7 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
     commits = {name: revisions.commit(ref) for name, ref in refs.items()}
     inside = _path_in_repository(revisions, path)
     if inside is None:
-        yield load_baseline_at_refs(path, revisions, refs, check_policy=check_policy)
+        yield _load_at_refs(path, revisions, refs)
         return
     with TemporaryDirectory(prefix="outweigh-base-", ignore_cleanup_errors=True) as scratch:
         root = Path(scratch).resolve()
@@ -83,9 +88,15 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
                 f"{base} has no suite at {inside}, and a change cannot be judged by a suite that it adds itself. "
                 "Merge the suite first, or name one outside of the repository."
             )
-        suite = load_baseline_at_refs(place, revisions, refs, check_policy=check_policy)
+        suite = _load_at_refs(place, revisions, refs)
         edited = _edited_suite_files(suite, root, revisions, commits) if head is not None else []
         yield replace(suite, notes=_note_edits(edited, head or ""))
+
+
+def _load_at_refs(path: Path, revisions: GitRevisions, refs: Mapping[str, str]) -> LoadedSuite:
+    return load_baseline_at_refs(
+        path, revisions, refs, check_policy=check_policy, locations_of=installed_file_locations
+    )
 
 
 def _with_executor(suite: LoadedSuite, executor: Executor | None) -> LoadedSuite:

@@ -4,7 +4,7 @@ Inherited settings, and every file they lay into a workspace, from the suite's f
 """
 
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -42,7 +42,7 @@ def revision_origin(spec: ArmSpec, revisions: Revisions, where: str) -> ArmOrigi
 
 
 def revision_files(
-    origin: ArmOrigin, agent: str, more: Iterable[str], revisions: Revisions
+    origin: ArmOrigin, agent: str, more: Iterable[str], revisions: Revisions, locations: AgentFileLocations
 ) -> tuple[RevisionFile, ...]:
     """What this agent reads: files in its own locations, those in `more`, and those that its instructions import."""
     named = tuple(str(PurePosixPath(path)) for path in more)
@@ -51,19 +51,21 @@ def revision_files(
 
     def wanted(path: str) -> bool:
         besides = any(path == place or path.startswith(f"{place}/") for place in named)
-        return path in brought_in or besides or configuration_kind(path, agent) is not None
+        return path in brought_in or besides or configuration_kind(path, agent, locations) is not None
 
     for _ in range(_IMPORT_STEPS):
         found = {file.path: file for file in revisions.files(origin.commit, origin.folder, wanted)}
-        brought = {path for file in found.values() if _has_imports(file, agent, brought_in) for path in _imported(file)}
+        brought = {
+            path
+            for file in found.values()
+            if file.path in brought_in
+            or configuration_kind(file.path, agent, locations) is ConfigurationKind.INSTRUCTIONS
+            for path in _imported(file)
+        }
         if brought <= brought_in | found.keys():
             break
         brought_in |= brought
     return tuple(found.values())
-
-
-def _has_imports(file: RevisionFile, agent: str, imported: set[str]) -> bool:
-    return file.path in imported or configuration_kind(file.path, agent) is ConfigurationKind.INSTRUCTIONS
 
 
 def _imported(file: RevisionFile) -> Iterable[str]:
@@ -81,9 +83,15 @@ FILE_OPTIONS = ("script", "runs")
 class ArmFiles:
     """Reads files of a suite's folder and keeps their content, so that runs get exactly what was hashed."""
 
-    def __init__(self, folder: Path, revisions: Revisions | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        revisions: Revisions | None = None,
+        locations_of: Callable[[str], AgentFileLocations] = file_locations_of,
+    ) -> None:
         self._folder = folder
         self._revisions = revisions
+        self.locations_of = locations_of
         self.contents: dict[str, bytes] = {}
         self.origins: dict[str, ArmOrigin] = {}
 
@@ -116,7 +124,8 @@ class ArmFiles:
         origin = revision_origin(spec, self._revisions, where)
         if origin is not None:
             self.origins[name] = origin
-            for file in revision_files(origin, spec.agent or "", spec.git_paths, self._revisions):
+            places = self.locations_of(spec.agent or "")
+            for file in revision_files(origin, spec.agent or "", spec.git_paths, self._revisions, places):
                 yield self.keep(file.path, file.content, executable=file.executable)
 
     def below(self, root: Path, target: str) -> Iterable[OverlayFile]:
@@ -146,7 +155,7 @@ def load_arm(
     spec = inherit(name, specs)
     if spec.agent is None:
         raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
-    where, places = f"{source}: arms.{name}", file_locations_of(spec.agent)
+    where, places = f"{source}: arms.{name}", files.locations_of(spec.agent)
     _refuse_unsupported(spec, places, where)
     option_paths = {
         key: files.file(spec.options[key], f"{where}.options.{key}") for key in FILE_OPTIONS if key in spec.options
@@ -160,7 +169,7 @@ def load_arm(
         model=spec.model,
         tier=spec.tier,
         overlay=overlay,
-        skills=_skill_names(skills.values(), overlay),
+        skills=_skill_names(skills.values(), overlay, places),
         mcp_servers=spec.mcp_servers,
         extra_prompt=spec.extra_prompt,
         environment=spec.environment,
@@ -197,11 +206,12 @@ def _overlay(
         yield from (files.keep(file, spec.instructions.encode()) for file in places.instructions)
 
 
-def _skill_names(folders: Iterable[Path], overlay: Iterable[OverlayFile]) -> tuple[str, ...]:
+def _skill_names(
+    folders: Iterable[Path], overlay: Iterable[OverlayFile], places: AgentFileLocations
+) -> tuple[str, ...]:
     """Skills named by the arm, and those among its files."""
-    brought = (PurePosixPath(file.path).parent for file in overlay if PurePosixPath(file.path).name == SKILL_FILE)
-    places = (place.name for place in brought if place.parent.name == "skills")
-    return tuple(dict.fromkeys((*(folder.name for folder in folders), *places)))
+    brought = (skill for file in overlay if (skill := places.skill_folder(file.path)) is not None)
+    return tuple(dict.fromkeys((*(folder.name for folder in folders), *brought)))
 
 
 def _without_conflict(overlay: Iterable[OverlayFile], where: str) -> tuple[OverlayFile, ...]:

@@ -16,6 +16,7 @@ from outweigh.engine.load_arms import ArmFiles, load_arm
 from outweigh.engine.load_task import load_task, task_folders
 from outweigh.engine.tree_digest import paths_below
 from outweigh.errors import UsageError
+from outweigh.model.agent_files import AgentFileLocations, file_locations_of
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
 from outweigh.model.parse import inherit, parse_suite_document
 from outweigh.model.source_document import SourceDocument
@@ -87,26 +88,41 @@ class LoadedSuite:
     notes: tuple[str, ...] = ()
 
 
+LocationFinder = Callable[[str], AgentFileLocations]
+"""Says where the agent of this name reads its files."""
+
 PolicyCheck = Callable[[PolicySpec], None]
 """Raises a UsageError for a policy that does not exist, or has no such gate or margin."""
 
 
-def load_suite(path: Path, revisions: Revisions | None = None, *, check_policy: PolicyCheck) -> LoadedSuite:
+def load_suite(
+    path: Path,
+    revisions: Revisions | None = None,
+    *,
+    check_policy: PolicyCheck,
+    locations_of: LocationFinder = file_locations_of,
+) -> LoadedSuite:
     """Read a suite file, or the `suite.toml` of a folder. Mistakes in it are found here, before any run.
 
-    The engine decides nothing, so whoever calls it brings the check of the suite's policy.
+    The engine decides nothing, so whoever calls it brings the check of the suite's policy. It loads no adapters, so
+    the caller also says where agents of other packages read their files.
     """
     file = suite_path(path)
     document = SourceDocument(_read(file), str(file))
     spec = parse_suite_document(document)
     with document.locating_errors():
-        suite = _load(spec, file, revisions, check_policy)
+        suite = _load(spec, file, revisions, check_policy, locations_of)
         refuse_duplicate_arms(suite.arms, spec.arms, str(file))
     return suite
 
 
 def load_baseline_at_refs(
-    path: Path, revisions: Revisions, refs: Mapping[str, str], *, check_policy: PolicyCheck
+    path: Path,
+    revisions: Revisions,
+    refs: Mapping[str, str],
+    *,
+    check_policy: PolicyCheck,
+    locations_of: LocationFinder = file_locations_of,
 ) -> LoadedSuite:
     """The suite's baseline arm with the configuration of each of these git refs, and no other arm.
 
@@ -118,7 +134,8 @@ def load_baseline_at_refs(
     model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
     arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
     with document.locating_errors():
-        return _load(msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs))), file, revisions, check_policy)
+        versions = msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs)))
+        return _load(versions, file, revisions, check_policy, locations_of)
 
 
 def suite_path(path: Path) -> Path:
@@ -126,10 +143,16 @@ def suite_path(path: Path) -> Path:
     return path / SUITE_FILE if path.is_dir() else path
 
 
-def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None, check_policy: PolicyCheck) -> LoadedSuite:
+def _load(
+    spec: SuiteSpec,
+    file: Path,
+    revisions: Revisions | None,
+    check_policy: PolicyCheck,
+    locations_of: LocationFinder,
+) -> LoadedSuite:
     _refuse_bad_policy(spec.policy, str(file), check_policy)
     folder = file.parent.resolve()
-    files = ArmFiles(folder, revisions)
+    files = ArmFiles(folder, revisions, locations_of)
     arms = {name: load_arm(name, spec.arms, files, str(file), spec.providers) for name in spec.arms}
     tasks = _tasks(spec, folder, str(file))
     judges = [_locate_judge(judge, spec.gateway) for judge in spec.judges]

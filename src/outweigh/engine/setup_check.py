@@ -7,15 +7,14 @@ in requests.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import PurePosixPath
 
 from outweigh.compare.setup_use import is_tool_of
 from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults
-from outweigh.model.agent_files import SKILL_FILE, SkillText, read_skill
+from outweigh.model.agent_files import AgentFileLocations, SkillText, read_skill
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.model.usage import Component
-from outweigh.ports.agents import Agent
+from outweigh.ports.agents import Agent, agent_file_locations
 from outweigh.ports.gateways import ArmMarker, MeteredCalls
 
 INSTRUCTION_FILES = frozenset(
@@ -83,22 +82,22 @@ def expected_setup(
     models = {
         name: declared_model(arm, (agents or {}).get(arm.agent), model_aliases or {}) for name, arm in arms.items()
     }
+    places = {name: agent_file_locations(arm.agent, (agents or {}).get(arm.agent)) for name, arm in arms.items()}
     return ExpectedSetup(
-        skills={name: _expected_skills(arm, overlays, markers) for name, arm in arms.items()},
-        instructions={name: _expected_instructions(arm, overlays, markers) for name, arm in arms.items()},
+        skills={name: _expected_skills(arm, overlays, markers, places[name]) for name, arm in arms.items()},
+        instructions={name: _expected_instructions(arm, overlays, markers, places[name]) for name, arm in arms.items()},
         markers=markers,
         models={name: model for name, model in models.items() if model is not None},
     )
 
 
 def _expected_skills(
-    arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker]
+    arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker], places: AgentFileLocations
 ) -> tuple[ExpectedItem, ...]:
     found: dict[str, SkillText] = {}
     for file in arm.overlay:
-        path = PurePosixPath(file.path)
-        if path.name == SKILL_FILE and path.parent.parent.name == "skills":
-            found.setdefault(path.parent.name, read_skill(overlays[file.sha256], path.parent.name))
+        if (folder := places.skill_folder(file.path)) is not None:
+            found.setdefault(folder, read_skill(overlays[file.sha256], folder))
     return tuple(
         ExpectedItem(
             name=skill.name,
@@ -113,11 +112,11 @@ def _expected_skills(
 
 
 def _expected_instructions(
-    arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker]
+    arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker], places: AgentFileLocations
 ) -> tuple[ExpectedItem, ...]:
     texts: dict[str, tuple[str, str]] = {}
     for file in arm.overlay:  # one text under two names, for two families of agents, is one item
-        if file.path in INSTRUCTION_FILES:
+        if file.path in INSTRUCTION_FILES or file.path in places.instructions:
             texts.setdefault(file.sha256, (file.path, overlays[file.sha256].decode(errors="replace")))
     return tuple(
         ExpectedItem(

@@ -10,11 +10,39 @@ from msgspec import Struct
 SKILL_FILE = "SKILL.md"
 
 
+class ConfigurationKind(StrEnum):
+    """What a file of an agent's configuration is for."""
+
+    INSTRUCTIONS = "instructions"
+    SKILL = "skill"
+    COMMAND = "command"
+    AGENT = "agent"
+    HOOK = "hook"
+    RULE = "rule"
+    PROMPT = "prompt"
+    SETTINGS = "settings"
+    TOOL_SERVERS = "tool servers"
+    OTHER = "other"
+
+
 class AgentFileLocations(Struct, frozen=True, kw_only=True):
-    """Folders of skills and names of instruction files in a workspace; empty where an agent supports none."""
+    """Where an agent reads its files in a workspace: folders of skills and names of instruction files, empty where it
+    supports none, and the kinds of `others` by their path or folder.
+
+    `always_sent` are the kinds that it describes to its model in every conversation; of others nothing may be seen.
+    """
 
     skills: tuple[str, ...]
     instructions: tuple[str, ...]
+    others: Mapping[str, ConfigurationKind] = {}
+    always_sent: frozenset[ConfigurationKind] = frozenset()
+
+    def skill_folder(self, path: str) -> str | None:
+        """The name of the folder whose skill a file is; None for any other file."""
+        *above, folder, name = ("", "", *path.split("/"))
+        if name != SKILL_FILE or not folder:
+            return None
+        return folder if above[-1] == "skills" or "/".join(filter(None, above)) in self.skills else None
 
 
 _LOCATIONS = {
@@ -36,21 +64,6 @@ _DEFAULT_LOCATIONS = AgentFileLocations(
 def file_locations_of(agent: str) -> AgentFileLocations:
     """The locations of one agent."""
     return _LOCATIONS.get(agent, _DEFAULT_LOCATIONS)
-
-
-class ConfigurationKind(StrEnum):
-    """What a file of an agent's configuration is for."""
-
-    INSTRUCTIONS = "instructions"
-    SKILL = "skill"
-    COMMAND = "command"
-    AGENT = "agent"
-    HOOK = "hook"
-    RULE = "rule"
-    PROMPT = "prompt"
-    SETTINGS = "settings"
-    TOOL_SERVERS = "tool servers"
-    OTHER = "other"
 
 
 _KindByPath = Mapping[str, ConfigurationKind]
@@ -103,15 +116,26 @@ _ALL_AGENTS: _KindByPath = {location: kind for kinds in _KINDS_BY_AGENT.values()
 _IMPORT = re.compile(r"(?<![^\s(\[])@((?:\./)?[\w.-]+(?:/[\w.-]+)*)")
 
 
-def configuration_kind(path: str, agent: str | None = None) -> ConfigurationKind | None:
+def configuration_kind(
+    path: str, agent: str | None = None, locations: AgentFileLocations | None = None
+) -> ConfigurationKind | None:
     """What a file of the configuration folder is for, by its path; None where the agent does not read it.
 
-    Without an agent, what it is for any of them. Files of such names in deeper folders do not count, because they
-    often belong to examples and tests.
+    Without an agent, what it is for any of them; `locations` are those of an agent that outweigh does not know. Files
+    of such names in deeper folders do not count, because they often belong to examples and tests.
     """
-    kinds = {**_ANY_AGENT, **(_ALL_AGENTS if agent is None else _KINDS_BY_AGENT.get(agent, _ALL_AGENTS))}
+    unknown = _ALL_AGENTS if locations is None or locations is _DEFAULT_LOCATIONS else _kinds_of(locations)
+    kinds = {**_ANY_AGENT, **(_ALL_AGENTS if agent is None else _KINDS_BY_AGENT.get(agent, unknown))}
     matching = [location for location in kinds if path == location or path.startswith(f"{location}/")]
     return kinds[max(matching, key=len)] if matching else None
+
+
+def _kinds_of(locations: AgentFileLocations) -> _KindByPath:
+    return {
+        **dict.fromkeys(locations.instructions, ConfigurationKind.INSTRUCTIONS),
+        **dict.fromkeys(locations.skills, ConfigurationKind.SKILL),
+        **locations.others,
+    }
 
 
 def imported_paths(text: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
+from outweigh.model.agent_files import AgentFileLocations, file_locations_of
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Failure, Status
 from outweigh.model.run_record import AgentIdentity, AlignedAction, ObservedSetup, Step, Trial
@@ -151,3 +152,17 @@ class NamesHosts(Protocol):
 
     def hosts(self, arm: Arm) -> tuple[str, ...]:
         """The hosts that it must reach where it asks its model directly, as entries of `allow_hosts`."""
+
+
+@runtime_checkable
+class PlacesFiles(Protocol):
+    """An agent that outweigh does not know and that reads its files at places of its own."""
+
+    @property
+    def file_locations(self) -> AgentFileLocations:
+        """Where it reads skills, instructions and other files, to which those of an arm are copied."""
+
+
+def agent_file_locations(name: str, agent: object) -> AgentFileLocations:
+    """Where an agent reads its files: by what its adapter says, else by its name."""
+    return agent.file_locations if isinstance(agent, PlacesFiles) else file_locations_of(name)
