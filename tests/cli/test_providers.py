@@ -8,6 +8,8 @@ import msgspec
 import pytest
 from tests.cli.agent_experiment import PRICES, SOLVED, AgentDesk, handed_out, require_agent, used
 from tests.engine.engine_fixtures import toml_lines, write_suite
+from tests.gateway.cloud_fronts import AWS_KEYS, BEDROCK_MODEL, BedrockFront, a_vertex
+from tests.gateway.upstreams import an_upstream
 from tests.prerequisites import needs
 
 from outweigh.app.build_engine import load_suite_adapters, open_model_gateway
@@ -63,6 +65,60 @@ def test_arms_of_one_experiment_are_served_by_different_providers_and_told_apart
     assert runs["maker"].arm_fingerprint != runs["local"].arm_fingerprint
     for file in codex.store.rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes()
+
+
+class TestClouds:
+    """Real agents use their own API; the gateway signs, and the cloud verifies."""
+
+    @pytest.fixture
+    @needs("agent", "bubblewrap")
+    def claude(self, tmp_path: Path) -> AgentDesk:
+        require_agent("claude")
+        return AgentDesk(tmp_path, "claude-sonnet-4-5")
+
+    @needs("agent", "bubblewrap")
+    def test_claude_code_on_bedrock_and_on_vertex_is_metered_to_the_token(self, claude: AgentDesk) -> None:
+        arm = {"agent": "claude-code", "model": "claude-sonnet-4-5"}
+        with ModelServer(SOLVED) as first, ModelServer(SOLVED) as second, a_vertex(second) as vertex:
+            bedrock = BedrockFront(first)
+            (claude.folder / "key.json").write_bytes(msgspec.json.encode(vertex.service_account()))
+            with an_upstream(bedrock.answer) as url:
+                tables = {
+                    "aws": {
+                        "kind": "bedrock",
+                        "region": "eu-west-1",
+                        "url": url,
+                        "models": {arm["model"]: BEDROCK_MODEL},
+                    },
+                    "google": {
+                        "kind": "vertex",
+                        "project": "our-project",
+                        "region": "europe-west1",
+                        "url": vertex.url,
+                        "models": {arm["model"]: "claude-sonnet-4-5@20250929"},
+                    },
+                }
+                claude.write(
+                    first,
+                    {"aws": {**arm, "provider": "aws"}, "google": {**arm, "provider": "google"}},
+                    providers={name: {"dialect": "anthropic", **table} for name, table in tables.items()},
+                )
+                key = str(claude.folder / "key.json")
+                ended = claude.run("-j", "2", **AWS_KEYS, GOOGLE_APPLICATION_CREDENTIALS=key)
+            totals = {"aws": first.totals(), "google": second.totals()}
+
+        runs = {run.trial.arm: run for run in claude.records()}
+        assert ended.code == 0, ended.err
+        assert (bedrock.refused, vertex.refused) == ([], [])
+        assert not any("context_management" in body for body in bedrock.bodies)  # a beta feature of Anthropic alone
+        for name, run in runs.items():
+            assert (run.status, run.status_detail) == (Status.COMPLETED, None)
+            assert used([run]) == handed_out(totals[name])
+            assert run.metering is not None
+            assert list(run.metering.providers) == [name]
+        secrets = [*AWS_KEYS.values(), *vertex.given, "PRIVATE KEY"]
+        for file in claude.store.rglob("*"):
+            assert not file.is_file() or not any(secret.encode() in file.read_bytes() for secret in secrets)
 
 
 class TestRefusedBeforeAnyRun:

@@ -11,6 +11,7 @@ from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError
 from outweigh.model.arm import ArmIdentity
 from outweigh.model.parse import parse_suite
+from outweigh.model.provider import NamedProviderSpec
 from outweigh.verdict.policy import check_policy
 
 LOCAL = {"dialect": "openai", "url": "http://127.0.0.1:11434", "key": ""}
@@ -44,6 +45,8 @@ class TestRefused:
             ('url = "http://me:pw@x"\nkey = ""', "url has a user or a password"),
             ('url = "http://x"\nkey = "a key"', "providers.local.key must be the name"),
             ('url = "http://x"\nkey = ""\napi_version = "v1"', "api_version is for kind azure"),
+            ('url = "http://x"\nkey = ""\nregion = "r"', "region is for kind bedrock and vertex"),
+            ('kind = "bedrock"', 'a provider of kind "bedrock" has dialect "anthropic", not "openai"'),
             ('url = "http://x"\nkey = ""\nheaders.Host = "y"', "headers cannot set Host"),
             ('url = "http://x"\nkey = ""\nheaders."a b" = "y"', "the name of an HTTP header"),
             ('url = "http://x"\nkey = ""\nheaders.a = "b\\nc"', "text of one line"),
@@ -80,6 +83,20 @@ class TestRefused:
             parse_suite(ARMS.encode(), "suite.toml")
 
 
+class TestAddress:
+    @pytest.mark.parametrize(
+        ("table", "address"),
+        [
+            ({"kind": "bedrock", "region": "eu-west-1"}, "https://bedrock-runtime.eu-west-1.amazonaws.com"),
+            ({"kind": "vertex", "project": "p", "region": "us-east5"}, "https://us-east5-aiplatform.googleapis.com"),
+            ({"kind": "vertex", "project": "p", "region": "global"}, "https://aiplatform.googleapis.com"),
+            ({"kind": "bedrock", "region": "eu-west-1", "url": "http://proxy"}, "http://proxy"),
+        ],
+    )
+    def test_a_cloud_s_address_follows_from_its_region(self, table: dict[str, str], address: str) -> None:
+        assert msgspec.convert({"dialect": "anthropic", **table}, NamedProviderSpec).base_url == address
+
+
 class TestIdentity:
     def test_an_arm_without_a_provider_has_no_word_of_one_in_its_manifest(self, tmp_path: Path) -> None:
         arms = load(tmp_path / "suite", LOCAL).arms
@@ -102,6 +119,7 @@ class TestIdentity:
         "change",
         [
             {"url": "http://127.0.0.1:8000"},
+            {"dialect": "anthropic", "kind": "bedrock", "region": "eu-west-1"},
             {"kind": "azure"},
             {"headers": {"x-team": "red"}},
             {"models": {"gpt-5": "other"}},

@@ -48,19 +48,27 @@ class ProviderKind(StrEnum):
 
     API = "api"
     AZURE = "azure"
+    BEDROCK = "bedrock"
+    VERTEX = "vertex"
 
 
 _DIALECTS = {
     ProviderKind.API: tuple(ApiFamily),
     ProviderKind.AZURE: (ApiFamily.OPENAI,),
+    ProviderKind.BEDROCK: (ApiFamily.ANTHROPIC,),
+    ProviderKind.VERTEX: (ApiFamily.ANTHROPIC, ApiFamily.GEMINI),
 }
 _NEEDED = {
     ProviderKind.API: ("url", "key"),
     ProviderKind.AZURE: ("url", "key"),
+    ProviderKind.BEDROCK: ("region",),
+    ProviderKind.VERTEX: ("project", "region"),
 }
 _MEANINGS = {"key": ': the name of the variable that holds its key, or "" where none is needed'}
 _KINDS_WITH = {
     "api_version": (ProviderKind.AZURE,),
+    "project": (ProviderKind.VERTEX,),
+    "region": (ProviderKind.BEDROCK, ProviderKind.VERTEX),
 }
 _HEADERS_OF_THE_CONNECTION = frozenset(
     {"connection", "content-length", "content-encoding", "host", "transfer-encoding", "accept-encoding", "cookie"}
@@ -82,6 +90,8 @@ class ProviderIdentity(Spec, frozen=True, kw_only=True):
     headers: dict[str, str]
     models: dict[str, str]
     api_version: str | None
+    project: str | None = None
+    region: str | None = None
 
 
 class NamedProviderSpec(Spec, frozen=True, kw_only=True):
@@ -89,7 +99,7 @@ class NamedProviderSpec(Spec, frozen=True, kw_only=True):
 
     `dialect` is the API that agents use with it. `models` gives the provider's own name for a model that arms name
     differently. `${NAME}` in the value of a header is a variable of the caller. `prices` is a price file that alone
-    prices its runs. `api_version` is Azure's.
+    prices its runs. `api_version` is Azure's, `region` that of Bedrock and Vertex, `project` Vertex's.
     """
 
     dialect: ApiFamily
@@ -100,6 +110,8 @@ class NamedProviderSpec(Spec, frozen=True, kw_only=True):
     models: dict[str, Annotated[str, Meta(min_length=1, max_length=500)]] = {}  # noqa: RUF012
     prices: str | None = None
     api_version: PathSegment | None = None
+    project: PathSegment | None = None
+    region: PathSegment | None = None
 
     def __post_init__(self) -> None:
         """Refuse what this kind of provider cannot do, lacks or would ignore."""
@@ -124,8 +136,13 @@ class NamedProviderSpec(Spec, frozen=True, kw_only=True):
 
     @property
     def base_url(self) -> str:
-        """Its address."""
-        return self.url or ""
+        """Its address: as written, else that of its service in its region."""
+        if self.url is not None:
+            return self.url
+        if self.kind is ProviderKind.BEDROCK:
+            return f"https://bedrock-runtime.{self.region}.amazonaws.com"
+        host = "aiplatform.googleapis.com"
+        return f"https://{host}" if self.region == "global" else f"https://{self.region}-{host}"
 
     @property
     def identity(self) -> ProviderIdentity:
@@ -137,6 +154,8 @@ class NamedProviderSpec(Spec, frozen=True, kw_only=True):
             headers=self.headers,
             models=self.models,
             api_version=self.api_version,
+            project=self.project,
+            region=self.region,
         )
 
 

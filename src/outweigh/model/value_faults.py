@@ -34,7 +34,7 @@ SYNONYMS = {
 """Words that people write for a value that has another name here."""
 
 
-SECRET_KEYS = frozenset({"key", "secrets", "environment", "pass_environment"})
+SECRET_KEYS = frozenset({"key", "secrets", "environment", "headers", "pass_environment"})
 """Where people write the secret itself instead of the name of its variable; such a value is never repeated."""
 
 

@@ -9,6 +9,7 @@ from outweigh.agents.claude_code.stream import ClaudeCodeReader
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.model_name import bare_model_name
+from outweigh.model.provider import ProviderKind
 from outweigh.ports.agents import AttemptRequest
 
 _SERVERS = ".claude/servers.json"
@@ -81,6 +82,7 @@ class ClaudeCodeAgent(CommandLineAgent):
                 "CLAUDE_CODE_MAX_RETRIES": "3",  # the default retries for minutes, and the engine retries, too
                 "DISABLE_AUTOUPDATER": "1",
                 "IS_SANDBOX": "1",  # it refuses to run as root outside a sandbox
+                **_cloud_defaults(arm),
             },
             gateway_variables={}
             if access is None
@@ -95,6 +97,12 @@ class ClaudeCodeAgent(CommandLineAgent):
         if request.budget_usd is not None and request.model_access is None:
             arguments += ["--max-budget-usd", f"{request.budget_usd:g}"]
         return tuple(arguments)
+
+
+def _cloud_defaults(arm: Arm) -> dict[str, str]:
+    """Clouds refuse requests with Anthropic's newest beta features, which it would use with any other address."""
+    is_cloud = arm.provider is not None and arm.provider.kind in (ProviderKind.BEDROCK, ProviderKind.VERTEX)
+    return {"CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1"} if is_cloud else {}
 
 
 def _server_arguments(arm: Arm, home: str) -> tuple[str, ...]:
