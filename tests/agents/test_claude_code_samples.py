@@ -25,7 +25,7 @@ class Said:
     tokens: tuple[int, int, int, int]
     cost_usd: float
     seconds: float
-    steps: int
+    steps: int | None
     model: str | None
     version: str | None = None
     tool_calls: int | None = None
@@ -44,23 +44,23 @@ SELECTED_MODEL = (
     "Run --model to pick a different model."
 )
 SAID = {
-    "json.stdout": Said(TWO_TURNS, 0.03863, 0.275, 2, OPUS_1M),
-    "json-2.1.325-0.stdout": Said(TWO_TURNS, 0.029904, 0.309, 2, "claude-opus-5-5"),
-    "json-2.1.325-1.stdout": Said(TWO_TURNS, 0.029904, 0.253, 2, "claude-opus-5-5"),
+    "json.stdout": Said(TWO_TURNS, 0.03863, 0.275, None, OPUS_1M),
+    "json-2.1.325-0.stdout": Said(TWO_TURNS, 0.029904, 0.309, None, "claude-opus-5-5"),
+    "json-2.1.325-1.stdout": Said(TWO_TURNS, 0.029904, 0.253, None, "claude-opus-5-5"),
     "stream-json.stdout": Said(TWO_TURNS, 0.03863, 0.285, 2, OPUS_1M, version="2.1.197", tool_calls=1, requests=2),
     # `usage` is all zeros here, `modelUsage` is not.
-    "cut.json": Said(TWO_TURNS, 0.03863, 0.439, 2, OPUS_1M),
-    "unknown-model.json": Said(TWO_TURNS, 0.03863, 0.232, 2, "my-own-model"),
-    "permission-denied.json": Said(TWO_TURNS, 0.03863, 0.267, 2, OPUS_1M),
+    "cut.json": Said(TWO_TURNS, 0.03863, 0.439, None, OPUS_1M),
+    "unknown-model.json": Said(TWO_TURNS, 0.03863, 0.232, None, "my-own-model"),
+    "permission-denied.json": Said(TWO_TURNS, 0.03863, 0.267, None, OPUS_1M),
     "max-turns.json": Said(
-        (303, 100, 10000, 5600), 0.044015, 0.365, 4, OPUS_1M, failure=FailureKind.TURN_LIMIT, final_text=None
+        (303, 100, 10000, 5600), 0.044015, 0.365, None, OPUS_1M, failure=FailureKind.TURN_LIMIT, final_text=None
     ),
     # `usage` says 1378, 300, 60000 and 8600: the request that went over the budget is missing there.
     "max-budget.json": Said(
-        (1491, 320, 65000, 8900), 0.10358, 1.001, 14, OPUS_1M, failure=FailureKind.BUDGET_REACHED, final_text=None
+        (1491, 320, 65000, 8900), 0.10358, 1.001, None, OPUS_1M, failure=FailureKind.BUDGET_REACHED, final_text=None
     ),
     "fail400.json": Said(
-        NOTHING, 0, 0.155, 1, None, failure=FailureKind.BAD_REQUEST, final_text="API Error: 400 scripted 400"
+        NOTHING, 0, 0.155, None, None, failure=FailureKind.BAD_REQUEST, final_text="API Error: 400 scripted 400"
     ),
     "fail401.stream.jsonl": Said(
         NOTHING,
@@ -117,7 +117,9 @@ SAID = {
         requests=6,
         final_text="Done.",
     ),
-    "claude_code_result.json": Said((12, 7, 2000, 1000), 0.004491, 0.261, 1, "claude-sonnet-4-5", final_text="hello"),
+    "claude_code_result.json": Said(
+        (12, 7, 2000, 1000), 0.004491, 0.261, None, "claude-sonnet-4-5", final_text="hello"
+    ),
     "claude_code_stream.jsonl": Said(
         (12, 7, 2000, 1000),
         0.004491,
@@ -130,13 +132,13 @@ SAID = {
         final_text="hello",
     ),
     "claude_code_conn_refused.json": Said(
-        NOTHING, 0, 0.3, 1, None, failure=FailureKind.CONNECTION_REFUSED, final_text=CONNECTION
+        NOTHING, 0, 0.3, None, None, failure=FailureKind.CONNECTION_REFUSED, final_text=CONNECTION
     ),
     "claude_code_error_max_budget.json": Said(
         (12, 7, 2000, 1000),
         0.004491,
         0.42,
-        1,
+        None,
         "claude-sonnet-4-5",
         failure=FailureKind.BUDGET_REACHED,
         final_text=None,
@@ -250,6 +252,12 @@ def test_a_run_without_skills_has_seen_none_used() -> None:
 def test_a_single_result_says_nothing_about_what_was_loaded() -> None:
     assert sample("json.stdout").loaded is None
     assert sample("json.stdout").steps == ()
+
+
+def test_turns_of_a_single_result_are_not_steps() -> None:
+    """Claude Code counts turns in another way than responses of the model."""
+    assert b'"num_turns":14' in (SAMPLES / "max-budget.json").read_bytes().replace(b" ", b"")
+    assert sample("max-budget.json").step_count is None
 
 
 def test_a_model_can_ask_for_a_pause() -> None:

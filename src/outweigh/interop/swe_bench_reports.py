@@ -148,10 +148,9 @@ def line_run(raw: _RawLine, arm: str | None) -> RunRecord:
         duration_seconds=milliseconds_to_seconds(raw.get("durationMs")),
         usage=usage_unless_empty(_usage(raw)),
         cost=reported_cost(as_amount(raw.get("costUsd"))),
-        step_count=as_count(raw.get("numTurns")),
         tool_call_count=known_sum(calls),
         checks=(outcome_check("resolved", raw.get("resolved") is True),),
-        extra=extra_fields({key: raw.get(key) for key in ("commitHash", "toolCalls")}),
+        extra=extra_fields({key: raw.get(key) for key in ("commitHash", "numTurns", "toolCalls")}),
     )
 
 

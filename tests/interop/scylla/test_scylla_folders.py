@@ -60,7 +60,7 @@ def test_a_run_and_its_judgments_bear_the_names_that_the_tables_give_them(tmp_pa
 
     assert run.run_id == f"{NAME}/Sonnet 4.5/T4/01/1"
     assert (run.trial.task_id, run.trial.arm, run.trial.repeat) == (NAME, "Sonnet 4.5/T4/01", 1)
-    assert (run.family, run.duration_seconds, run.cost.usd, run.step_count) == ("test-001", 36.5, 0.1684904, 5)
+    assert (run.family, run.duration_seconds, run.cost.usd, run.step_count) == ("test-001", 36.5, 0.1684904, None)
     assert (run.agent.name, run.agent.version, run.agent.model) == ("claude-code", "2.1.12", SONNET)
     assert run.started_at == datetime(2026, 1, 20, 6, 13, 17, tzinfo=UTC)
     assert run.checks is not None

@@ -21,7 +21,7 @@ from outweigh.agents.claude_code.result_event import (
 from outweigh.model.failure import FailureKind, make_failure
 from outweigh.model.json_text import JsonLineDecoder
 from outweigh.model.run_record import ObservedServer, ObservedSetup
-from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_names, as_str
+from outweigh.model.untrusted_json import as_dict, as_list, as_name, as_names, as_str
 from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifStep
@@ -126,7 +126,6 @@ class ClaudeCodeReader:
             usage_by_model=read.by_model,
             cost_usd=cost_usd(result),
             duration_seconds=duration_seconds(result),
-            step_count=as_count(result.get("num_turns")) if so_far.step_count is None else so_far.step_count,
             request_count=so_far.request_count if _same_input(so_far.usage, read.usage) else None,
             finished=True,
             failure=failure_from_result(result, self._errors, now),
