@@ -8,6 +8,7 @@ import pytest
 
 from outweigh.errors import UsageError
 from outweigh.interop.swe_bench import SweBenchImporter, instance_repository
+from outweigh.interop.swe_bench_reports import line_run
 from outweigh.interop.terminal_bench import TerminalBenchImporter
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
@@ -60,6 +61,13 @@ def tb_run(folder: Path, *trials: dict[str, Any]) -> Path:
 def by_task(importer: Importer, path: Path, **options: Any) -> dict[str, RunRecord]:
     found = read_all(importer, path, **options)[0]
     return {run.trial.task_id: run for run in found if isinstance(run, RunRecord)}
+
+
+def test_turns_of_a_result_line_are_kept_and_are_not_steps() -> None:
+    run = line_run({"instanceId": "a__a-1", "resolved": True, "numTurns": 24}, None)
+
+    assert run.step_count is None
+    assert run.extra["numTurns"] == 24
 
 
 def resolved(run: RunRecord) -> bool | None:

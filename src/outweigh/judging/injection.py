@@ -5,8 +5,12 @@ It gives warnings on the judgment and changes no score.
 
 import re
 import unicodedata
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
 
+from outweigh.judging.injection_patterns import FORGERIES, INSTRUCTIONS, QUOTED_FORGERIES
 from outweigh.judging.material import RunMaterial
 from outweigh.judging.untrusted_text import excerpt, is_invisible
 from outweigh.model.judgment import CriterionScore
@@ -18,44 +22,70 @@ _SPACE = re.compile(r"\s+")
 # Letters of other alphabets that look like Latin ones.
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝαεορυνικτ", "aeopcyxijsdhqwaeopuvikt")
 
-_INSTRUCTIONS = re.compile(
-    r"""\b(?: ignor(?:e|ing) | disregard(?:ing)? | forget | overrid(?:e|ing) | bypass ) \s (?:[\w'-]+\s){0,5}?
-            (?: rubric | instructions? | criteri(?:a|on) | prompt | guidelines? | rules? )\b
-      | \b(?: give | award | assign | grant | respond | score | rate | mark ) \s
-            (?:[\w'"-]+\s){0,6}? (?: 1\.0\b | 100\s?% | 10/10 | full\s(?:marks|points|score|credit)
-            | (?:perfect|maximum|highest|top|best)(?:\s(?:possible\s)?(?:scores?|marks?|points|grades?|rating))\b )
-      | \b(?: dear | attention | note\s(?:to|for) | message\s(?:to|for) | hey | hello )[\s,:]+ (?:the\s|all\s)?
-            (?: judges? | graders? | evaluators? | assessors? )\b
-      | \b(?: you\sare | act\sas | acting\sas ) \s (?:now\s)?(?:the\s|an?\s)?(?:\w+\s)?
-            (?: judge | grader | evaluator | assessor )\b
-      | \b(?: new | updated | real | actual )\s (?:system\s)?(?: instructions | prompt | rubric )\b
-      | \bsystem\s(?: prompt | message | override | note )\b""",
-    re.VERBOSE,
-)
-_FORGERIES = re.compile(
-    r"""["']?\b(?: answers | scores? | total | confidence )["']? \s? [:=] \s? (?: \[ | 1(?:\.0+)?\b | 10\b )
-      | \b(?: begin | end )\s (?: \[code\] | [0-9a-f]{16,} )
-      | </?\s?(?: system | instructions? | rubric | material | untrusted | assistant | user | judge | human )\b
-            [^>]{0,40}>
-      | <\|[a-z_]{1,30}\|>""",
-    re.VERBOSE,
-)
+_SPACED_LETTERS = re.compile(r"(?<!\w)(?:\w[ .\-_*]){3,40}\w(?!\w)")
+_WORD = re.compile(r"[a-z0-9@$!|]{2,40}")
+_LEET_LETTERS = tuple(str.maketrans("013457@$!|", f"o{one}eastas{mark}l") for one, mark in (("i", "i"), ("l", "i")))
+"""Digits and signs that stand for letters; 1 stands for two of them."""
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{24,4000}={0,2}")
+_MOST_ENCODED = 200
 
 
 def instruction_in(text: str) -> str | None:
-    """The first words that instruct a judge, also in disguised spellings; None where there are none."""
-    return _found(_INSTRUCTIONS, _normalized(text))
+    """The first words that instruct a judge or pretend to be part of the question, also in disguised spellings.
+
+    None where there are none.
+    """
+    return next(filter(None, (_found(pattern, view) for view in _views(text) for pattern in _MATERIAL_PATTERNS)), None)
 
 
 def quoted_instruction_in(evidence: str) -> str | None:
-    """The same in a judge's evidence, where forged answers, fences and tags are suspicious too."""
-    plain = _normalized(evidence)
-    return _found(_INSTRUCTIONS, plain) or _found(_FORGERIES, plain)
+    """The same in a judge's evidence, where answers and tags are suspicious that a program may well write."""
+    return instruction_in(evidence) or _found(QUOTED_FORGERIES, _normalized(evidence))
+
+
+_MATERIAL_PATTERNS = (INSTRUCTIONS, FORGERIES)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> str | None:
     found = pattern.search(text)
     return None if found is None else found.group()[:_SHOWN_CHARACTERS]
+
+
+def _views(text: str) -> Iterator[str]:
+    """The text as it reads, and what it reads as with letters put together, digits as letters and codes decoded."""
+    plain = _normalized(text)
+    yield plain
+    joined = _SPACED_LETTERS.sub(lambda found: re.sub(r"[ .\-_*]", "", found.group()), plain)
+    if joined != plain:
+        yield joined
+    for letters in _LEET_LETTERS:
+        spelled = _WORD.sub(partial(_spell, letters=letters), joined)
+        if spelled != joined:
+            yield spelled
+    for found in islice(_ENCODED.finditer(text), _MOST_ENCODED):
+        yield from map(_normalized, _decoded(found.group()))
+
+
+def _spell(found: re.Match[str], letters: dict[int, int]) -> str:
+    """A word of letters and digits with letters alone; a number or a plain word as it is."""
+    word = found.group()
+    return word.translate(letters) if any("a" <= character <= "z" for character in word) else word
+
+
+def _decoded(code: str) -> Iterator[str]:
+    """What base64 or hexadecimal digits say, if that is text."""
+    for decode in (_decode_base64, bytes.fromhex):
+        try:
+            words = decode(code).decode()
+        except ValueError:
+            continue
+        if words.isprintable():
+            yield words
+
+
+def _decode_base64(code: str) -> bytes:
+    bare = code.rstrip("=")
+    return b64decode(bare + "=" * (-len(bare) % 4), validate=True)
 
 
 def _normalized(text: str) -> str:
