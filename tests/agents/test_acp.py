@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.agents.live_agent import LiveAgent
+from tests.agents.live_agent import TOOL_SERVER, LiveAgent
 from tests.agents.programs import PROGRAMS, a_room
 
 from outweigh.agents.acp import AcpAgent
@@ -206,20 +206,38 @@ def on_prompt(params):
     say(json.dumps([message["params"] for message in seen if message["method"] in ("authenticate", "session/new")]))
     return {"stopReason": "end_turn"}
 """
-    servers = {
-        "files": McpServer(command=["python3", "server.py"], environment={"ROOT": "/ws"}),
-        "far": McpServer(url="http://127.0.0.1:1/mcp"),
-    }
+    servers = {"far": McpServer(url="http://127.0.0.1:1/mcp")}
 
     signed_in, opened = msgspec.json.decode(
         words(attempt(tmp_path, part, {"authenticate": "api-key"}, mcp_servers=servers))
     )
 
     assert signed_in == {"methodId": "api-key"}
-    assert opened["mcpServers"] == [
-        {"name": "files", "command": "python3", "args": ["server.py"], "env": [{"name": "ROOT", "value": "/ws"}]},
-        {"type": "http", "name": "far", "url": "http://127.0.0.1:1/mcp", "headers": []},
-    ]
+    assert opened["mcpServers"] == [{"type": "http", "name": "far", "url": "http://127.0.0.1:1/mcp", "headers": []}]
+
+
+def test_a_server_that_it_starts_gets_the_arms_secrets_and_its_handshake_is_recorded(tmp_path: Path) -> None:
+    part = """
+import subprocess
+def on_prompt(params):
+    (server,) = next(message["params"]["mcpServers"] for message in seen if message["method"] == "session/new")
+    variables = {"PATH": os.environ["PATH"], **{each["name"]: each["value"] for each in server["env"]}}
+    asked = {"id": 1, "method": "initialize", "params": {"protocolVersion": "1"}}, {"id": 2, "method": "tools/list"}
+    sent = "".join(json.dumps(each) + chr(10) for each in asked)
+    say(subprocess.run([server["command"], *server["args"]], input=sent, text=True, env=variables, capture_output=True))
+    return {"stopReason": "end_turn"}
+"""
+    (tmp_path / "server.py").write_text(
+        "import os\n" + TOOL_SERVER.replace('"feed_the_zebra"', '"feed_" + os.environ["ZOO_TOKEN"]')
+    )
+    server = McpServer(command=[*current_python().command, str(tmp_path / "server.py")])
+
+    done = attempt(
+        tmp_path, part, mcp_servers={"zoo": server}, secrets=("ZOO_TOKEN",), environment={"ZOO_TOKEN": "oats"}
+    )
+
+    assert done.servers is not None, done.artifacts
+    assert done.servers.starts["zoo"].tools == ("feed_oats",), done.artifacts
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,13 @@ def test_tool_servers_are_part_of_its_settings() -> None:
     }
 
     assert settings(launched(mcp_servers=servers))["mcp_servers"] == {
-        "my files": {"command": "python3", "args": ["server.py"], "env": {"ROOT": '/w"s'}},
+        "my files": {
+            "command": "python3",
+            "args": ["server.py"],
+            "startup_timeout_sec": 65.0,
+            "required": True,
+            "env": {"ROOT": '/w"s'},
+        },
         "far": {"url": "http://127.0.0.1:1/mcp"},
     }
 

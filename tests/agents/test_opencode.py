@@ -63,8 +63,13 @@ def test_tool_servers_are_part_of_its_settings() -> None:
     }
 
     assert settings(launched(mcp_servers=servers))["mcp"] == {
-        "files": {"type": "local", "command": ["python3", "server.py"], "environment": {"ROOT": "/ws"}},
-        "far": {"type": "remote", "url": "http://127.0.0.1:1/mcp"},
+        "files": {
+            "type": "local",
+            "command": ["python3", "server.py"],
+            "environment": {"ROOT": "/ws"},
+            "timeout": 65_000,
+        },
+        "far": {"type": "remote", "url": "http://127.0.0.1:1/mcp", "timeout": 65_000},
     }
 
 

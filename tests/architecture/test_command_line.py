@@ -12,7 +12,10 @@ from outweigh.store.records import MANIFEST_FILE
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "outweigh"
 OWN_ERRORS = {"OutweighError", "UsageError", "EvidenceError", "MissingExtraError"}
-INSIDE_THE_SANDBOX = {"agents/acp_bridge.py"}  # a program of its own, which the agent's process talks to
+INSIDE_THE_SANDBOX = {
+    "agents/acp_bridge.py",
+    "agents/handshake_recorder.py",
+}  # a program of its own, which the agent's process talks to
 STORE_FILES = {
     EXPERIMENT_FILE,
     JUDGING_FILE,

@@ -8,7 +8,8 @@ from tests.report.test_verdict_summary import brief, decided
 from tests.verdict.two_arms import experiment
 
 from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.compare.setup_use import HARDLY_USED, is_tool_of
+from outweigh.compare.server_tools import tools_by_server
+from outweigh.compare.setup_use import HARDLY_USED
 from outweigh.model.run_record import ObservedServer, ObservedSetup, RunRecord, Step, StepSource, ToolCall
 from outweigh.report.document import Table
 from outweigh.report.setup_use_lines import describe_use, use_blocks, use_payload
@@ -115,7 +116,7 @@ def test_a_server_is_used_where_a_step_calls_one_of_its_tools() -> None:
     ],
 )
 def test_the_tools_of_a_server_are_known_by_their_names(tool: str, server: str, *, is_its: bool) -> None:
-    assert is_tool_of(tool, server) is is_its
+    assert bool(tools_by_server([tool], [server])) is is_its
 
 
 def test_the_first_screen_answers_whether_the_skill_was_used() -> None:

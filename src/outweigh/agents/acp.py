@@ -306,6 +306,7 @@ class AcpAgent(CommandLineAgent):
             "command": [*super().command(arm), *(word.replace(_MODEL, arm.model or "") for word in words)],
             "authenticate": options.authenticate,
             "servers": [_server_settings(name, server) for name, server in arm.mcp_servers.items()],
+            "secrets": self.secrets_of_servers(request),
             "model": None if named else arm.model,
             "prompt": build_prompt(request),
         }

@@ -205,11 +205,17 @@ def run_session(agent: AcpConnection, settings: Json) -> None:
     )
     if settings["authenticate"] is not None:
         agent.ask("authenticate", {"methodId": settings["authenticate"]})
-    opened = agent.ask("session/new", {"cwd": str(Path.cwd()), "mcpServers": settings["servers"]})
+    opened = agent.ask("session/new", {"cwd": str(Path.cwd()), "mcpServers": _servers(settings)})
     session = opened.get("sessionId")
     if settings["model"] is not None:
         _choose_model(agent, opened, settings["model"])
     agent.ask("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": settings["prompt"]}]})
+
+
+def _servers(settings: Json) -> list[Json]:
+    """The tool servers. Those that are started get the arm's secrets, whose values are in no file."""
+    secrets = [{"name": name, "value": os.environ[name]} for name in settings["secrets"]]
+    return [{**each, "env": [*secrets, *each["env"]]} if "command" in each else each for each in settings["servers"]]
 
 
 def _choose_model(agent: AcpConnection, opened: Json, model: str) -> None:

@@ -8,7 +8,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -16,9 +16,17 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from outweigh.agents.credentials import describe_credentials, describe_missing_login
-from outweigh.agents.installed_program import InstalledProgram, find_program
+from outweigh.agents.installed_program import InstalledProgram, current_python, find_program
 from outweigh.agents.model_provider import provider_hosts, stated_hosts
 from outweigh.agents.outcomes import explain_exit_code, missing_in_sandbox, outcome_from_report
+from outweigh.agents.server_start import (
+    RECORDS,
+    RECORDS_ARTIFACT,
+    read_server_starts,
+    recorded_servers,
+    recorder_files,
+    with_recorders,
+)
 from outweigh.errors import UsageError
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.arm import Arm
@@ -27,7 +35,7 @@ from outweigh.model.failure import FailureKind, Status
 from outweigh.model.model_name import bare_model_name
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.source_document import convert_options
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest, ServerEvidence, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox, SandboxError
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
 
@@ -134,6 +142,10 @@ class CommandLineAgent(ABC):
     """How to install it, in a few words."""
     options: ClassVar[type[LocationOptions]] = ProgramOptions
     starts_servers: ClassVar[bool] = True
+    tool_forms: ClassVar[tuple[str, ...] | None] = None
+    """How it names the tools of a server to its model, such as `mcp__{server}__{tool}`; None where that is unknown."""
+    own_tools: ClassVar[frozenset[str]] = frozenset()
+    """Tools of its own whose names look like those of a server."""
     needs_model: ClassVar[bool] = False
     names_provider: ClassVar[bool] = False
     """Whether its models are named with their provider, as in `openai/gpt-5`."""
@@ -183,15 +195,18 @@ class CommandLineAgent(ABC):
     def read_only(self, arm: Arm) -> tuple[str, ...]:
         """The paths of its installation."""
         found = self.installed(arm)
-        return () if found is None else found.paths
+        if found is None:
+            return ()
+        recorder = current_python().paths if recorded_servers(arm) else ()
+        return tuple(dict.fromkeys((*found.paths, *recorder)))
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Start the program, read its output, and build the outcome from its report."""
         missing = self.missing(request.arm)
         if missing is not None:
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
-        launch = self.launch(request, sandbox.home)
-        _write_files(sandbox.host_home, launch.files)
+        launch = self.launch(replace(request, arm=with_recorders(request.arm, sandbox.home)), sandbox.home)
+        _write_files(sandbox.host_home, {**launch.files, **self._recorder_files(request, sandbox.home)})
         command, environment = self.command(request.arm), self._environment(request, launch, sandbox.home)
         missing = missing_in_sandbox(sandbox, command[0], environment)
         if missing is not None:
@@ -203,12 +218,14 @@ class CommandLineAgent(ABC):
             stdin=launch.stdin,
             on_output=launch.on_output,
         )
-        artifacts = _collect_artifacts(sandbox, launch.artifacts)
+        records = {RECORDS_ARTIFACT: RECORDS} if recorded_servers(request.arm) else {}
+        artifacts = _collect_artifacts(sandbox, {**launch.artifacts, **records})
         _remove_litter(sandbox, launch.workspace_litter)
         report = explain_exit_code(launch.report(artifacts), done, launch.exit_codes)
-        return outcome_from_report(
+        outcome = outcome_from_report(
             self._identity(request, report.version, report.model), request.task, done, report, artifacts
         )
+        return replace(outcome, servers=self._server_evidence(request.arm, artifacts))
 
     def version(self, arm: Arm) -> str | None:
         """The installed version; None where it cannot be found out."""
@@ -265,13 +282,31 @@ class CommandLineAgent(ABC):
         found = self.installed(arm)
         return (self.program_of(arm),) if found is None else found.command
 
-    def _environment(self, request: AttemptRequest, launch: Launch, home: str) -> Mapping[str, str]:
+    def secrets_of_servers(self, request: AttemptRequest) -> tuple[str, ...]:
+        """The arm's secrets that tool servers are to get, for settings that must name them."""
+        given = self._given_variables(request)
+        return tuple(name for name in request.arm.secrets if name in given)
+
+    def _recorder_files(self, request: AttemptRequest, home: str) -> Mapping[str, bytes]:
+        given = self._given_variables(request)
+        plain = {name: value for name, value in given.items() if name not in request.arm.secrets}
+        variables = {**_home_environment(home), **plain}
+        return recorder_files(request.arm, home, variables, current_python().command[0])
+
+    def _server_evidence(self, arm: Arm, artifacts: Mapping[str, bytes]) -> ServerEvidence:
+        starts = read_server_starts(recorded_servers(arm), artifacts.get(RECORDS_ARTIFACT, b""))
+        return ServerEvidence(starts=starts, tool_forms=self.tool_forms, own_tools=self.own_tools)
+
+    def _given_variables(self, request: AttemptRequest) -> dict[str, str]:
         metered = request.model_access is not None
-        own = {
+        return {
             name: value
             for name, value in request.environment.items()
             if not (metered and name in self.bypass_variables)
         }
+
+    def _environment(self, request: AttemptRequest, launch: Launch, home: str) -> Mapping[str, str]:
+        own = self._given_variables(request)
         return {**_home_environment(home), **launch.defaults, **own, **launch.gateway_variables}
 
     def _identity(self, request: AttemptRequest, version: str | None, model: str | None = None) -> AgentIdentity:

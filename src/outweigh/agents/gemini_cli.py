@@ -152,15 +152,16 @@ def _failure(kind: str | None, words: str) -> Failure:
     return failure_from_text(words, otherwise=FailureKind.CRASH)
 
 
-def mcp_server_settings(arm: Arm, *, address_key: str) -> dict[str, Any]:
-    """The value of `mcpServers`; agents have different keys for the address of an HTTP server."""
+def mcp_server_settings(arm: Arm, secrets: tuple[str, ...]) -> dict[str, Any]:
+    """The value of `mcpServers`. Secrets are named, because variables that look like secrets are not handed on."""
     found: dict[str, Any] = {}
+    named = {secret: f"${{{secret}}}" for secret in secrets}
     for name, server in arm.mcp_servers.items():
         if server.url is not None:
-            found[name] = {address_key: server.url}
+            found[name] = {"httpUrl": server.url}
         else:
             program, *arguments = server.command
-            found[name] = {"command": program, "args": arguments, "env": server.environment}
+            found[name] = {"command": program, "args": arguments, "env": {**named, **server.environment}}
     return found
 
 
@@ -175,6 +176,7 @@ class GeminiCliAgent(CommandLineAgent):
     program = "gemini"
     install = "npm install -g @google/gemini-cli"
     options = TurnOptions
+    tool_forms = ("mcp_{server}_{tool}", "{server}__{tool}")
     bypass_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI")
     model_aliases = MappingProxyType(
         {
@@ -224,6 +226,6 @@ class GeminiCliAgent(CommandLineAgent):
             "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
             "security": {"auth": {"selectedType": "gemini-api-key"}},
             "privacy": {"usageStatisticsEnabled": False},
-            "mcpServers": mcp_server_settings(request.arm, address_key="httpUrl"),
+            "mcpServers": mcp_server_settings(request.arm, self.secrets_of_servers(request)),
             **({} if turns is None else {"model": {"maxSessionTurns": turns}}),
         }

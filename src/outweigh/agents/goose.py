@@ -194,6 +194,7 @@ class GooseAgent(CommandLineAgent):
     program = "goose"
     install = "https://block.github.io/goose"
     options = TurnOptions
+    tool_forms = ("{server}__{tool}",)
     needs_model = True
     names_provider = True
     bypass_variables = tuple(variable for pair in _ACCESS_VARIABLES.values() for variable in pair)

@@ -12,6 +12,7 @@ import msgspec
 
 from outweigh.agents.command_line import CommandLineAgent, Launch, build_prompt
 from outweigh.agents.model_provider import provider_of_model
+from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import (
     Failure,
@@ -164,6 +165,7 @@ class OpenCodeAgent(CommandLineAgent):
     name = "opencode"
     program = "opencode"
     install = "npm install -g opencode-ai"
+    tool_forms = ("{server}_{tool}",)
     needs_model = True
     names_provider = True
     bypass_variables = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY")
@@ -210,6 +212,7 @@ def _provider(name: str, model: str, access: ModelAccess) -> dict[str, Any]:
 
 
 def _server_settings(server: McpServer) -> dict[str, Any]:
+    timeout = {"timeout": int(start_limit_seconds(server) * 1000)}
     if server.url is not None:
-        return {"type": "remote", "url": server.url}
-    return {"type": "local", "command": server.command, "environment": server.environment}
+        return {"type": "remote", "url": server.url, **timeout}
+    return {"type": "local", "command": server.command, "environment": server.environment, **timeout}

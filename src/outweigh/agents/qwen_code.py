@@ -185,6 +185,7 @@ class QwenCodeAgent(CommandLineAgent):
     program = "qwen"
     install = "npm install -g @qwen-code/qwen-code"
     options = TurnOptions
+    tool_forms = ("mcp__{server}__{tool}",)
     needs_model = True
     bypass_variables = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
     keys = ("OPENAI_API_KEY",)
@@ -206,7 +207,7 @@ class QwenCodeAgent(CommandLineAgent):
             stdin=build_prompt(request).encode(),
             on_output=reader.feed,
             report=lambda _: reader.report(),
-            files={".qwen/settings.json": msgspec.json.encode(_settings(request))},
+            files={".qwen/settings.json": msgspec.json.encode(_settings(request, self.secrets_of_servers(request)))},
             exit_codes=FATAL_EXIT_CODES,
             gateway_variables={}
             if access is None
@@ -214,9 +215,9 @@ class QwenCodeAgent(CommandLineAgent):
         )
 
 
-def _settings(request: AttemptRequest) -> dict[str, Any]:
+def _settings(request: AttemptRequest, secrets: tuple[str, ...]) -> dict[str, Any]:
     return {
         "general": {"enableAutoUpdate": False, "disableAutoUpdate": True, "disableUpdateNag": True},
         "privacy": {"usageStatisticsEnabled": False},
-        "mcpServers": mcp_server_settings(request.arm, address_key="httpUrl"),
+        "mcpServers": mcp_server_settings(request.arm, secrets),
     }

@@ -111,7 +111,7 @@ def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
     except (SandboxError, OSError) as fault:
         return ArmTry(faults=(str(fault),))
     calls = () if tried.account is None else tried.account.calls
-    proof = check_setup(arm, setting.expected, tried.outcome.loaded, tried.account)
+    proof = check_setup(arm, setting.expected, tried.outcome.loaded, tried.account, tried.outcome.servers)
     return ArmTry(
         faults=(*proof.faults, *_ending_faults(tried, arm, setting.timeout_seconds)),
         models=tuple(dict.fromkeys(call.requested_model for call in calls if call.requested_model)),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from outweigh.compare.server_tools import tools_by_server
 from outweigh.model.run_record import RunRecord
 
 SKILL, SERVER = "skill", "MCP server"
@@ -106,13 +107,7 @@ def _called_servers(run: RunRecord, servers: Iterable[str]) -> tuple[str, ...] |
     """The servers of which a step called a tool; None where the steps were not recorded."""
     if run.steps is None:
         return None
-    tools = {call.name for step in run.steps for call in step.tool_calls}
-    return tuple(server for server in servers if any(is_tool_of(tool, server) for tool in tools))
-
-
-def is_tool_of(tool: str, server: str) -> bool:
-    """Whether a tool is a server's; agents call it mcp__server__tool, mcp_server_tool or server_tool."""
-    return tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_")
+    return tuple(tools_by_server((call.name for step in run.steps for call in step.tool_calls), tuple(servers)))
 
 
 def changed_use(before: SetupUse, after: SetupUse, changed_skills: Iterable[str] = ()) -> tuple[ItemUse, ...]:

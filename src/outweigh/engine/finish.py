@@ -274,8 +274,9 @@ def finish_attempt(draft: RunDraft, expected: ExpectedSetup) -> None:
     else:
         status, detail, _ = _reported_status(outcome, ())
         outcome = replace(outcome, status=status, status_detail=detail)
-    check = check_setup(draft.arm, expected, outcome.loaded, draft.account)
-    outcome = replace(outcome, loaded=check.loaded)
+    check = check_setup(draft.arm, expected, outcome.loaded, draft.account, outcome.servers)
+    unproven = tuple(f"not provable with this agent: {what}" for what in check.unproven)
+    outcome = replace(outcome, loaded=check.loaded, warnings=(*outcome.warnings, *unproven))
     if check.faults and outcome.status not in EXCLUDED_STATUSES:
         outcome = replace(outcome, status=Status.ARM_NOT_APPLIED, status_detail="; ".join(check.faults))
     draft.outcome = outcome

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from outweigh.compare.setup_use import is_tool_of
 from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults
+from outweigh.engine.server_check import ServerCheck, check_servers
 from outweigh.model.agent_files import AgentFileLocations, SkillText, read_skill
 from outweigh.model.arm import Arm
-from outweigh.model.run_record import ObservedServer, ObservedSetup
+from outweigh.model.run_record import ObservedSetup
 from outweigh.model.usage import Component
-from outweigh.ports.agents import Agent, agent_file_locations
+from outweigh.ports.agents import Agent, ServerEvidence, agent_file_locations
 from outweigh.ports.gateways import ArmMarker, MeteredCalls
 
 INSTRUCTION_FILES = frozenset(
@@ -147,29 +147,39 @@ def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
-BROKEN_SERVER_STATES = frozenset({"failed", "error", "disabled", "needs-auth"})
 REQUESTS_SOURCE = "requests"
 """The name of the gateway among the sources of an observed set-up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupCheck:
-    """What was loaded, and every way in which it differs from what the arm declares."""
+    """What was loaded, every way in which it differs from what the arm declares, and what could not be proven."""
 
     loaded: ObservedSetup | None
     faults: tuple[str, ...]
+    unproven: tuple[str, ...] = ()
 
 
 def check_setup(
-    arm: Arm, expected: ExpectedSetup, reported: ObservedSetup | None, account: MeteredCalls | None
+    arm: Arm,
+    expected: ExpectedSetup,
+    reported: ObservedSetup | None,
+    account: MeteredCalls | None,
+    servers: ServerEvidence | None = None,
 ) -> SetupCheck:
-    """Compare the arm with what the agent reports and what was sent to the model; nothing is known without either."""
-    answered = account is not None and any(call.failure is None for call in account.calls)
-    if reported is None and not answered:
-        return SetupCheck(loaded=None, faults=())
-    observed = _Observations(reported, account if answered else None)
+    """Compare the arm with what the agent reports, what was sent to the model, and how its tool servers started.
+
+    Nothing is known without any of these.
+    """
+    answered = account if account is not None and any(call.failure is None for call in account.calls) else None
+    checked = check_servers(arm, reported, answered, servers)
+    if reported is None and answered is None:
+        return SetupCheck(loaded=None, faults=checked.faults)
+    observed = _Observations(reported, answered)
     return SetupCheck(
-        loaded=_observed_setup(arm, expected, observed), faults=tuple(_setup_faults(arm, expected, observed))
+        loaded=_observed_setup(expected, observed, checked),
+        faults=(*_setup_faults(arm, expected, observed), *checked.faults),
+        unproven=checked.unproven,
     )
 
 
@@ -194,7 +204,6 @@ class _Observations:
 def _setup_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
     yield from _skill_faults(arm, expected, observed)
     yield from _instruction_faults(arm, expected, observed)
-    yield from _server_faults(arm, observed)
     yield from model_faults(expected.models.get(arm.name), observed.account)
 
 
@@ -220,27 +229,7 @@ def _instruction_faults(arm: Arm, expected: ExpectedSetup, observed: _Observatio
             yield f"the instructions in {text.name} of another arm were sent to the model"
 
 
-def _server_faults(arm: Arm, observed: _Observations) -> Iterator[str]:
-    states = {server.name: server.state for server in _reported_servers(observed) or ()}
-    for name in arm.mcp_servers:
-        if _offers_tools_of(observed, name):
-            continue
-        if states.get(name) in BROKEN_SERVER_STATES:
-            yield f"the MCP server {name!r} is declared and its state was {states[name]!r}"
-        elif _reported_servers(observed) is not None and name not in states:
-            yield f"the MCP server {name!r} is declared and was not loaded"
-
-
-def _reported_servers(observed: _Observations) -> tuple[ObservedServer, ...] | None:
-    return None if observed.reported is None else observed.reported.mcp_servers
-
-
-def _offers_tools_of(observed: _Observations, server: str) -> bool:
-    """Whether tools of a server were offered."""
-    return any(is_tool_of(tool, server) for tool in observed.tools or ())
-
-
-def _observed_setup(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> ObservedSetup:
+def _observed_setup(expected: ExpectedSetup, observed: _Observations, checked: ServerCheck) -> ObservedSetup:
     reported = observed.reported
     listed = None if reported is None else reported.skills
     known = {skill for skills in expected.skills.values() for skill in skills}
@@ -254,16 +243,8 @@ def _observed_setup(arm: Arm, expected: ExpectedSetup, observed: _Observations) 
     return ObservedSetup(
         skills=listed if listed is not None else (None if unseen else tuple(shown)),
         skills_used=(None if used is None and (unseen or not known) else tuple(dict.fromkeys((*(used or ()), *read)))),
-        mcp_servers=_reported_servers(observed) or _offered_servers(arm, observed),
+        mcp_servers=checked.servers,
         tools=reported.tools if reported is not None and reported.tools is not None else observed.tools,
         memory_files=memory if memory is not None else (None if unseen else tuple(dict.fromkeys(texts))),
         seen_by=(*(() if reported is None else reported.seen_by), *(() if unseen else (REQUESTS_SOURCE,))),
-    )
-
-
-def _offered_servers(arm: Arm, observed: _Observations) -> tuple[ObservedServer, ...] | None:
-    if observed.tools is None:
-        return None
-    return tuple(
-        ObservedServer(name=name, state="offered") for name in arm.mcp_servers if _offers_tools_of(observed, name)
     )

@@ -325,6 +325,7 @@ class RunLedger:
             fallback_models=request.fallback_models,
             provider=None if served_by is None else served_by.name or round_trip.route.provider.value,
             host=None if served_by is None else served_by.host,
+            deferred_tools=request.deferred_tools,
         )
 
     def _is_sub_agent(self, round_trip: RoundTrip) -> bool:

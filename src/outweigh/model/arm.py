@@ -18,12 +18,19 @@ VariableName = Annotated[
 ]
 
 
+DEFAULT_START_SECONDS = 60.0
+
+
 class McpServer(Spec, frozen=True, kw_only=True):
-    """A tool server that the agent may start, or reach by address."""
+    """A tool server that the agent may start, or reach by address.
+
+    One that is started has `start_timeout_seconds` to answer each of the agent's first requests.
+    """
 
     command: list[str] = []  # noqa: RUF012 - msgspec copies defaults
     url: str | None = None
     environment: dict[VariableName, str] = {}  # noqa: RUF012
+    start_timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = DEFAULT_START_SECONDS
 
 
 class ArmSpec(Spec, frozen=True, kw_only=True):
@@ -103,6 +110,9 @@ class Arm(ArmIdentity, frozen=True, kw_only=True):
             del identity["provider"]
         # A file that an option names counts by its content, not by its path.
         identity["options"] = {key: value for key, value in self.options.items() if key not in self.option_files}
+        for name, server in self.mcp_servers.items():  # left out where default, as earlier releases have no such key
+            if server.start_timeout_seconds == DEFAULT_START_SECONDS:
+                del identity["mcp_servers"][name]["start_timeout_seconds"]
         return msgspec.json.encode(identity, order="sorted")
 
     @property

@@ -32,12 +32,43 @@ class AttemptRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStart:
+    """How a tool server of the arm started, as recorded beside it inside the sandbox.
+
+    `is_recorded` is False where nothing in the sandbox could record it. `has_answered` says that it answered the
+    agent's first request, and `tools` are those that it then listed, None where it listed none. `fault` says what went
+    wrong, as the end of a sentence about the server.
+    """
+
+    is_recorded: bool
+    was_started: bool
+    has_answered: bool
+    tools: tuple[str, ...] | None
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerEvidence:
+    """What an adapter knows about the tool servers of its arm.
+
+    `starts` has those that are started inside the sandbox, by name. `tool_forms` are the ways in which the agent names
+    a server's tools to its model, such as `mcp__{server}__{tool}`; None where they are not known. `own_tools` are
+    tools of the agent itself whose names look like that.
+    """
+
+    starts: Mapping[str, ServerStart]
+    tool_forms: tuple[str, ...] | None
+    own_tools: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptOutcome:
     """What the agent did, before anything is checked. A value that the agent does not report is None, never 0.
 
     `failure` explains the status where the kind of failure is known. `retry_after_seconds` asks the engine to pause
     all runs of the account. `request_count` is how many requests to a model `usage` and `cost` cover. `loaded` is the
-    set-up that the agent reports it had available. `artifacts` are stored next to the record, by name.
+    set-up that the agent reports it had available. `artifacts` are stored next to the record, by name. `servers` is
+    what the adapter knows about tool servers, None where it records nothing about them.
     """
 
     status: Status
@@ -58,6 +89,7 @@ class AttemptOutcome:
     loaded: ObservedSetup | None
     warnings: tuple[str, ...]
     artifacts: Mapping[str, bytes]
+    servers: ServerEvidence | None = None
 
 
 class KnownFields(TypedDict, total=False):
@@ -78,6 +110,7 @@ class KnownFields(TypedDict, total=False):
     loaded: ObservedSetup | None
     warnings: tuple[str, ...]
     artifacts: Mapping[str, bytes]
+    servers: ServerEvidence | None
 
 
 def build_outcome(

@@ -49,9 +49,9 @@ class ModelCall:
     """One request and its response. `usage` is the provider's own count; parts that it did not send are None.
 
     `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered,
-    and `hosted_uses` counts those that the provider ran itself. `fallback_models` are others that the request allows to
-    answer. `provider` is the suite's name for who served it, and `host` where that is. `estimate` is there where
-    `usage` is not complete and can be bounded.
+    `deferred_tools` those that the model can only search for, and `hosted_uses` counts those that the provider ran
+    itself. `fallback_models` are others that the request allows to answer. `provider` is the suite's name for who
+    served it, and `host` where that is. `estimate` is there where `usage` is not complete and can be bounded.
     """
 
     dialect: Dialect
@@ -73,6 +73,7 @@ class ModelCall:
     provider: str | None = None
     host: str | None = None
     estimate: EstimatedUsage | None = None
+    deferred_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

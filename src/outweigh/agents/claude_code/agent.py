@@ -7,6 +7,7 @@ import msgspec
 
 from outweigh.agents.claude_code.stream import ClaudeCodeReader
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.model_name import bare_model_name
 from outweigh.model.provider import ProviderKind
@@ -25,6 +26,7 @@ class ClaudeCodeAgent(CommandLineAgent):
     program = "claude"
     install = "npm install -g @anthropic-ai/claude-code"
     options = TurnOptions
+    tool_forms = ("mcp__{server}__{tool}",)
     bypass_variables = (
         "ANTHROPIC_AUTH_TOKEN",
         "CLAUDE_CODE_OAUTH_TOKEN",
@@ -79,6 +81,7 @@ class ClaudeCodeAgent(CommandLineAgent):
             defaults={
                 "CLAUDE_CONFIG_DIR": f"{home}/.claude",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                **_server_limit(arm),
                 "CLAUDE_CODE_MAX_RETRIES": "3",  # the default retries for minutes, and the engine retries, too
                 "DISABLE_AUTOUPDATER": "1",
                 "IS_SANDBOX": "1",  # it refuses to run as root outside a sandbox
@@ -110,6 +113,12 @@ def _server_arguments(arm: Arm, home: str) -> tuple[str, ...]:
     named = ("--mcp-config", f"{home}/{_SERVERS}") if arm.mcp_servers else ()
     has_project_servers = any(file.path == _PROJECT_SERVERS for file in arm.overlay)
     return named if has_project_servers else (*named, "--strict-mcp-config")
+
+
+def _server_limit(arm: Arm) -> dict[str, str]:
+    """How long it waits for servers to start, in milliseconds, which is the same for all of them."""
+    limits = [start_limit_seconds(server) for server in arm.mcp_servers.values()]
+    return {"MCP_TIMEOUT": f"{max(limits) * 1000:.0f}"} if limits else {}
 
 
 def _servers_file(arm: Arm) -> bytes:

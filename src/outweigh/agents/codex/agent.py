@@ -6,6 +6,7 @@ from typing import Any
 from outweigh.agents.codex.session import CodexSessionReader, add_session
 from outweigh.agents.codex.stream import CodexReader
 from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, build_prompt, read_whole
+from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.toml_writer import write_toml
 from outweigh.ports.agents import AttemptRequest
@@ -24,6 +25,7 @@ class CodexAgent(CommandLineAgent):
     name = "codex"
     program = "codex"
     install = "npm install -g @openai/codex"
+    tool_forms = ("mcp__{server}", "mcp__{server}__{tool}")
     bypass_variables = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     keys = ("OPENAI_API_KEY",)
     direct_keys = ("CODEX_API_KEY",)
@@ -35,7 +37,7 @@ class CodexAgent(CommandLineAgent):
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`codex exec` with the prompt on standard input and events on standard output."""
-        stream = CodexReader()
+        stream, secrets = CodexReader(), self.secrets_of_servers(request)
         return Launch(
             arguments=(
                 *("exec", "--json", "--skip-git-repo-check", "--color", "never"),
@@ -45,7 +47,7 @@ class CodexAgent(CommandLineAgent):
             stdin=build_prompt(request).encode(),
             on_output=stream.feed,
             report=lambda artifacts: _read_report(stream.report(), artifacts),
-            files={".codex/config.toml": write_toml(_settings(request)).encode()},
+            files={".codex/config.toml": write_toml(_settings(request, secrets)).encode()},
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
             gateway_variables={} if request.model_access is None else {_KEY: request.model_access.key},
             artifacts={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
@@ -69,7 +71,7 @@ def _direct_key(request: AttemptRequest) -> dict[str, str]:
     return {} if key is None or request.model_access is not None else {"CODEX_API_KEY": key}
 
 
-def _settings(request: AttemptRequest) -> dict[str, Any]:
+def _settings(request: AttemptRequest, secrets: tuple[str, ...]) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "check_for_update_on_startup": False,
         "analytics": {"enabled": False},
@@ -83,7 +85,9 @@ def _settings(request: AttemptRequest) -> dict[str, Any]:
         settings["model_provider"] = _PROVIDER
         settings["model_providers"] = {_PROVIDER: _provider_settings(request.model_access)}
     if request.arm.mcp_servers:
-        settings["mcp_servers"] = {name: _server_settings(server) for name, server in request.arm.mcp_servers.items()}
+        settings["mcp_servers"] = {
+            name: _server_settings(server, secrets) for name, server in request.arm.mcp_servers.items()
+        }
     return settings
 
 
@@ -91,8 +95,19 @@ def _provider_settings(access: ModelAccess) -> dict[str, Any]:
     return {"name": _PROVIDER, "base_url": f"{access.base_url}/v1", "env_key": _KEY, "wire_api": "responses"}
 
 
-def _server_settings(server: McpServer) -> dict[str, Any]:
+def _server_settings(server: McpServer, secrets: tuple[str, ...]) -> dict[str, Any]:
+    """A server's table. Codex gives a server only the variables that its table names.
+
+    It waits only for servers that are required, and ends before it asks its model if one of them does not start.
+    """
     if server.url is not None:
         return {"url": server.url}
     program, *arguments = server.command
-    return {"command": program, "args": arguments, **({"env": server.environment} if server.environment else {})}
+    return {
+        "command": program,
+        "args": arguments,
+        "startup_timeout_sec": start_limit_seconds(server),
+        "required": True,
+        **({"env": server.environment} if server.environment else {}),
+        **({"env_vars": list(secrets)} if secrets else {}),
+    }

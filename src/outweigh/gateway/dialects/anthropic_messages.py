@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
+from outweigh.gateway.dialects.deferred_tools import listed_deferred_tools
 from outweigh.gateway.dialects.request_and_response import (
     REMOTE_FILES,
     REMOTE_MCP,
@@ -26,16 +27,31 @@ _SUB_AGENT_MARK = "cc_is_subagent=true"
 
 def read_request(body: JsonObject) -> GenerationRequest:
     """Read a request to `/v1/messages`."""
+    tools = tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "name")))
     return GenerationRequest(
         model=str_at(body, "model"),
         is_streamed=body.get("stream") is True,
         parts=tuple(_parts(body)),
-        tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "name"))),
+        tools=tools,
         first_user_texts=tuple(_first_user_texts(body)),
         is_marked_sub_agent=any(_SUB_AGENT_MARK in text for text in strings_in(body.get("system"))),
         hosted=unique_names(_hosted(body)),
         max_output_tokens=count_at(body, "max_tokens"),
+        deferred_tools=unique_names(_deferred_tools(body, tools)),
     )
+
+
+def _deferred_tools(body: JsonObject, offered: tuple[str, ...]) -> Iterator[str]:
+    """Tools whose schemas are sent only once the model has searched for them, as the API marks them or texts list them.
+
+    What the model itself writes, and what tools return, is not looked at.
+    """
+    for tool in dicts_at(body, "tools"):
+        if tool.get("defer_loading") is True:
+            yield str_at(tool, "name") or ""
+    messages = (message for message in dicts_at(body, "messages") if message.get("role") == "user")
+    blocks = (block for message in messages for block in _blocks(message) if block.get("type") == "text")
+    yield from listed_deferred_tools(offered, (str_at(block, "text") or "" for block in blocks))
 
 
 _TOOL_VERSION = re.compile(r"_\d{8}$")

@@ -5,6 +5,7 @@ streamed, and asks for usage in streams that would have none.
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
+from outweigh.gateway.dialects.deferred_tools import listed_deferred_tools
 from outweigh.gateway.dialects.request_and_response import (
     REMOTE_FILES,
     GenerationRequest,
@@ -29,11 +30,13 @@ _COMPONENT_OF_ROLE = {
 
 def read_request(body: JsonObject) -> GenerationRequest:
     """Read a request to `/v1/chat/completions`."""
+    tools = tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "function", "name")))
     return GenerationRequest(
         model=str_at(body, "model"),
         is_streamed=body.get("stream") is True,
         parts=tuple(_parts(body)),
-        tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "function", "name"))),
+        tools=tools,
+        deferred_tools=unique_names(listed_deferred_tools(tools, _system_texts(body))),
         first_user_texts=tuple(_first_user_texts(body)),
         hosted=unique_names(_hosted(body)),
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
@@ -80,6 +83,13 @@ def _parts(body: JsonObject) -> Iterator[RequestPart]:
         yield from content_parts(component, message.get("content"))
         for call in dicts_at(message, "tool_calls"):
             yield data_part(Component.TOOL_CALL, dict_at(call, "function"))
+
+
+def _system_texts(body: JsonObject) -> Iterator[str]:
+    for message in dicts_at(body, "messages"):
+        if message.get("role") in ("system", "developer"):
+            for part in content_parts(Component.SYSTEM_PROMPT, message.get("content")):
+                yield from part.texts
 
 
 def _first_user_texts(body: JsonObject) -> Iterator[str]:

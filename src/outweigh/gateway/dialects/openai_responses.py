@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
+from outweigh.gateway.dialects.deferred_tools import named_sources
 from outweigh.gateway.dialects.request_and_response import (
     REMOTE_FILES,
     GenerationRequest,
@@ -33,7 +34,14 @@ def read_request(body: JsonObject) -> GenerationRequest:
         hosted=unique_names(_hosted(body)),
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
         max_output_tokens=count_at(body, "max_output_tokens"),
+        deferred_tools=unique_names(_deferred_tools(body)),
     )
+
+
+def _deferred_tools(body: JsonObject) -> Iterator[str]:
+    for tool in dicts_at(body, "tools"):
+        if str_at(tool, "type") == "tool_search":
+            yield from named_sources(str_at(tool, "description") or "")
 
 
 _CLIENT_TOOLS = frozenset(

@@ -36,7 +36,7 @@ class GenerationRequest:
     `is_marked_sub_agent` is whether the agent itself marks the request as a sub-agent's; most agents do not.
     `markers` are those of the arm that were found in it, once it was searched. `hosted` names what the provider itself
     is to run or fetch, such as "web_search"; `fallback_models` may answer too. `max_output_tokens` is the limit that
-    the request sets for its response.
+    the request sets for its response. `deferred_tools` are those that the model can only search for.
     """
 
     model: str | None
@@ -49,6 +49,7 @@ class GenerationRequest:
     hosted: tuple[str, ...] = ()
     fallback_models: tuple[str, ...] = ()
     max_output_tokens: int | None = None
+    deferred_tools: tuple[str, ...] = ()
 
     @property
     def size_bytes(self) -> int:
