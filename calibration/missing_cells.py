@@ -109,7 +109,7 @@ def _cell(name: str, spoil: Spoil, tasks: int) -> Cell:
 
 def _stopped_cell(ends: tuple[float, float], tasks: int) -> Cell:
     return Cell(
-        name=f"20 % stopped, {ends[0]:.0%} to {ends[1]:.0%} of the truth, {tasks} × 5",
+        name=f"20 % stopped, {100 * ends[0]:.0f} % to {100 * ends[1]:.0f} % of the truth, {tasks} × 5",
         measure=stopped_readings,
         arguments=(0.2, ends, tasks, 5),
         draws=300,

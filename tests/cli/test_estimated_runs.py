@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.web.page_reader import Reader
 
 from outweigh.engine.budget import Budget
 from outweigh.model.run_record import RunRecord, amount_paid, most_paid
+from outweigh.model.suite import PolicySpec
 from outweigh.model.usage import Cost, CostProvenance, Metering, Usage, UsageRange
 from outweigh.testing.builders import a_run
 
@@ -52,6 +54,37 @@ def test_the_verdict_says_how_many_runs_are_estimated(outweigh: Any, store: str)
     assert any("the tokens of 8 of 24 runs of new are estimated" in warning for warning in shown["warnings"])
 
 
+def test_where_only_an_end_could_turn_the_decision_no_more_tasks_are_asked_for(outweigh: Any, tmp_path: Path) -> None:
+    dice = Random(2)
+    runs = [
+        a_stopped_run(f"task-{task}", arm, repeat)
+        if (arm, repeat) == ("new", 1)
+        else a_run(
+            f"task-{task}",
+            arm,
+            repeat,
+            passed=dice.random() < (0.9 if arm == "new" else 0.4),
+            usage=tokens(int(500 * size)),
+            duration_seconds=60 * size,
+            cost=Cost(usd=0.12 * size, provenance=CostProvenance.METERED, price_table="list"),
+        )
+        for task in range(12)
+        for arm, factor in (("old", 1.0), ("new", 0.7))
+        for repeat in range(1, 6)
+        for size in [factor * dice.lognormvariate(0, 0.2)]
+    ]
+    store = write_store(tmp_path / "store", runs, ["old", "new"], policy=PolicySpec(version=2))
+
+    shown = outweigh("verdict", store)
+
+    assert shown.out.startswith("INCONCLUSIVE")
+    assert "estimated values could change the decision" in shown.out
+    assert "more task" not in shown.out
+    assert "decide without non-cache tokens and cost, which some runs only estimate" in shown.out
+    assert "--gates pass_rate,duration" in shown.out
+    assert outweigh("verdict", store, "--gates", "pass_rate,duration").out.startswith("IMPROVED")
+
+
 def test_the_comparison_has_the_ends_of_the_total(outweigh: Any, store: str) -> None:
     arms = outweigh("compare", store, "--format", "json").json()["arms"]
 
@@ -60,6 +93,15 @@ def test_the_comparison_has_the_ends_of_the_total(outweigh: Any, store: str) -> 
     assert arms["new"]["total_cost_usd"] == pytest.approx(24 * 0.12)
     assert arms["new"]["total_cost_low_usd"] == pytest.approx(16 * 0.12 + 8 * 0.11)
     assert arms["new"]["total_cost_high_usd"] == pytest.approx(16 * 0.12 + 8 * 0.31)
+
+
+def test_tables_for_people_say_how_many_runs_are_estimated(outweigh: Any, store: str) -> None:
+    compared, overview = outweigh("compare", store, "--verbose").out, outweigh("store", "show", store)
+
+    assert "24, 8 estimated" in compared
+    assert "$2.88 metered, 8 of 24 attempts estimated" in overview.out
+    arms = outweigh("store", "show", store, "--format", "json").json()["arms"]
+    assert [arms[name]["attempts_with_estimated_cost"] for name in ("old", "new")] == [0, 8]
 
 
 def test_the_report_shows_about_how_much_and_its_range(outweigh: Any, store: str, tmp_path: Path) -> None:

@@ -54,12 +54,14 @@ class StoreSpending:
     """What every attempt of this command cost, and every attempt in the store; None where a cost is unknown.
 
     `simulated` says that all agents in the store only pretended, `simulated_now` the same of this command's.
+    `estimated` says that some of the costs are estimated.
     """
 
     now: tuple[float | None, ...]
     total: tuple[float | None, ...]
     simulated_now: bool
     simulated: bool
+    estimated: bool = False
 
 
 def store_spending(before: Collection[str], records: Sequence[RunRecord]) -> StoreSpending:
@@ -70,6 +72,7 @@ def store_spending(before: Collection[str], records: Sequence[RunRecord]) -> Sto
         total=tuple(map(amount_paid, records)),
         simulated_now=_all_simulated(made),
         simulated=_all_simulated(records),
+        estimated=any(record.cost.is_estimated for record in records),
     )
 
 

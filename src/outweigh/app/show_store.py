@@ -30,6 +30,7 @@ class _ArmCount:
     attempts: int = 0
     usd: dict[str, float] = field(default_factory=dict)
     unpriced: int = 0
+    estimated: int = 0
 
     def add(self, run: RunRecord) -> None:
         """Count one attempt."""
@@ -38,6 +39,7 @@ class _ArmCount:
         self.run_ids[run.run_id] = self.run_ids.get(run.run_id, False) or counts
         self.kinds.add(run.agent.kind)
         self.attempts += 1
+        self.estimated += run.cost.is_estimated
         paid = amount_paid(run)
         if paid is None:
             self.unpriced += 1
@@ -109,6 +111,7 @@ class _StoreCount:
             invalid_judgments=sum(each.invalid for each in judging),
             usd=dict(arm.usd),
             unpriced=arm.unpriced,
+            estimated=arm.estimated,
             judging_usd=sum(each.usd for each in judging),
             unpriced_judgments=sum(each.unpriced for each in judging),
             simulated=arm.kinds == {AgentKind.SCRIPTED},

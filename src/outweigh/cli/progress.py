@@ -209,7 +209,7 @@ def _describe_spending(spending: StoreSpending) -> str:
     is_first = len(spending.now) == len(spending.total)
     parts = []
     if known is not None:
-        dollars = format_dollars(known)
+        dollars = f"{'about ' if spending.estimated else ''}{format_dollars(known)}"
         parts.append(f"{dollars} spent" if is_first else f"{_spent_now(spending)}, {dollars} in this store")
     if unknown:
         parts.append("1 attempt has an unknown cost" if unknown == 1 else f"{unknown} attempts have an unknown cost")

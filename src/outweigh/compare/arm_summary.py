@@ -22,7 +22,8 @@ class ArmSummary(Struct, frozen=True, kw_only=True):
 
     `paid_usd` is of all attempts, excluded and superseded ones too: what to look for on a bill. `checked_objective` is
     the mean objective of runs that had checks to fail; by formula the others score 1, which nobody earned.
-    `estimated_costs` counts runs whose cost is estimated; the total then lies between `total_cost_ends`.
+    `estimated_runs` counts runs whose tokens or cost are estimated, `estimated_costs` those of estimated cost; the
+    total then lies between `total_cost_ends`.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ArmSummary(Struct, frozen=True, kw_only=True):
     change_fail_percentage: Quantity
     pr_revert_rate: Quantity
     checked_objective: Quantity = NO_CHECKED_RUN
+    estimated_runs: int = 0
     estimated_costs: int = 0
     total_cost_ends: tuple[float, float] | None = None
 
@@ -83,6 +85,7 @@ def summarise(
         change_fail_percentage=change_fail_percentage(changes),
         pr_revert_rate=pr_revert_rate(changes),
         checked_objective=_checked_objective(table),
+        estimated_runs=sum(bool(run.ranges) for run in table.runs),
         estimated_costs=sum("cost_usd" in run.ranges for run in table.runs),
         total_cost_ends=_cost_ends(table) if total_cost.value is not None else None,
     )

@@ -67,6 +67,7 @@ def _arm_payload(arm: ArmSummary, inference: Inference) -> Payload:
         "pass_rate_interval": _interval_payload(inference.pass_rates[arm.name].interval),
         "total_cost_usd": arm.total_cost_usd.value,
         "known_cost_usd": arm.known_cost_usd,
+        "estimated_runs": arm.estimated_runs,
         "estimated_costs": arm.estimated_costs,
         "total_cost_low_usd": arm.total_cost_usd.value if arm.total_cost_ends is None else arm.total_cost_ends[0],
         "total_cost_high_usd": arm.total_cost_usd.value if arm.total_cost_ends is None else arm.total_cost_ends[1],

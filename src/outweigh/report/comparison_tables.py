@@ -105,7 +105,8 @@ def _difference(before: float | None, after: float | None, show: NumberFormat) -
 def _run_counts(before: ArmSummary, after: ArmSummary) -> tuple[str, ...]:
     def show(arm: ArmSummary) -> str:
         lost = sum(arm.excluded.values())
-        return f"{arm.runs}" + (f" (+{lost} excluded)" if lost else "")
+        estimated = f", {arm.estimated_runs} estimated" if arm.estimated_runs else ""
+        return f"{arm.runs}" + (f" (+{lost} excluded)" if lost else "") + estimated
 
     return ("runs", show(before), show(after), "")
 

@@ -11,7 +11,7 @@ from outweigh.compare.pilot import read_pilot
 from outweigh.errors import EvidenceError
 from outweigh.report.formatting import count_of, format_dollars
 from outweigh.verdict.decision import Decision, GateState, RequiredSample, Verdict
-from outweigh.verdict.evidence_settings import GATED_METRICS, JUDGE_SCORE, PASS_RATE, gate_title
+from outweigh.verdict.evidence_settings import GATED_METRICS, JUDGE_SCORE, PASS_RATE, WORTH_GATE, gate_title
 from outweigh.verdict.promotion import may_promote
 
 EXAMPLE_VALUE_USD = "10"
@@ -112,7 +112,7 @@ def _read_report(command: VerdictCommand) -> NextStep:
 
 
 def _step_to_decide(verdict: Verdict, comparison: Comparison, command: VerdictCommand) -> NextStep | None:
-    """More tasks or repeats, or fewer gates where the records lack a resource; None where neither would help."""
+    """More tasks or repeats, or fewer gates where records lack or estimate a resource; None where nothing helps."""
     if verdict.needs is not None and not _unusable(verdict):
         words = describe_needs(verdict.needs, simulated=comparison.simulated)
         if command.has_only(PLAN_RULE_OPTIONS) and _shows_variation(verdict, comparison):
@@ -122,7 +122,18 @@ def _step_to_decide(verdict: Verdict, comparison: Comparison, command: VerdictCo
         known = [gate.name for gate in verdict.gates if gate.name not in unrecorded]
         words = f"decide without {' and '.join(map(gate_title, unrecorded))}, which the records do not have"
         return NextStep(words=words, command=command.again("--gates", ",".join(known)))
+    if verdict.needs is None and (estimated := _estimated_resources(verdict, comparison)):
+        known = [gate.name for gate in verdict.gates if gate.name not in estimated]
+        words = f"decide without {' and '.join(map(gate_title, estimated))}, which some runs only estimate"
+        return NextStep(words=words, command=command.again("--gates", ",".join(known)))
     return None
+
+
+def _estimated_resources(verdict: Verdict, comparison: Comparison) -> list[str]:
+    """Gates on resources that some runs estimate, where others are left to decide."""
+    ranges = {*comparison.baseline_table.ranges, *comparison.candidate_table.ranges}
+    estimated = [gate.name for gate in verdict.gates if GATED_METRICS.get(gate.name, WORTH_GATE).metric in ranges]
+    return estimated if len(estimated) < len(verdict.gates) else []
 
 
 def _shows_variation(verdict: Verdict, comparison: Comparison) -> bool:

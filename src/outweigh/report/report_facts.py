@@ -91,5 +91,6 @@ def _paid(arms: Sequence[ArmTable]) -> str:
     silent = costs.count(None)
     if silent == len(costs):
         return UNKNOWN
-    known = format_dollars(sum(cost for cost in costs if cost is not None))
+    estimated = any("cost_usd" in attempt.ranges for arm in arms for attempt in arm.attempts)
+    known = f"{'about ' if estimated else ''}{format_dollars(sum(cost for cost in costs if cost is not None))}"
     return f"{known}, and {silent} attempts of unknown cost" if silent else known

@@ -54,7 +54,7 @@ def _paid_cost(arm: ArmSummary, table: ArmTable) -> str:
     silent = attempts.count(None)
     if silent == len(attempts):
         return UNKNOWN
-    return format_dollars(arm.known_paid_usd) + (f" and {silent} of unknown cost" if silent else "")
+    return _about(arm) + format_dollars(arm.known_paid_usd) + (f" and {silent} of unknown cost" if silent else "")
 
 
 _COST_ROWS: tuple[CostRow, ...] = (

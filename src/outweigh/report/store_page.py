@@ -17,8 +17,8 @@ class ArmOverview(Struct, frozen=True, kw_only=True):
 
     `missing` trials were not attempted, None where the store does not say how many are planned. `failed` trials were
     attempted, and every attempt failed for reasons that say nothing about the arm. `usd` is what all attempts cost, by
-    where the amount comes from; `unpriced` attempts have an unknown cost. `simulated` arms have only scripted agents.
-    The suite has changed an arm that `is_earlier` since it was run.
+    where the amount comes from; `unpriced` attempts have an unknown cost, `estimated` ones an estimated cost.
+    `simulated` arms have only scripted agents. The suite has changed an arm that `is_earlier` since it was run.
     """
 
     name: str
@@ -30,6 +30,7 @@ class ArmOverview(Struct, frozen=True, kw_only=True):
     invalid_judgments: int
     usd: Mapping[str, float]
     unpriced: int
+    estimated: int
     judging_usd: float
     unpriced_judgments: int
     simulated: bool
@@ -128,6 +129,8 @@ def _cost(arm: ArmOverview) -> str:
     if arm.simulated:
         return SIMULATED
     parts = [f"{format_dollars(usd)} {source}" for source, usd in arm.usd.items()]
+    if arm.estimated:
+        parts.append(f"{arm.estimated:,} of {arm.attempts:,} attempts estimated")
     if arm.unpriced:
         parts.append(f"{arm.unpriced:,} of {arm.attempts:,} attempts {UNKNOWN}")
     if arm.judging_usd:
@@ -184,6 +187,7 @@ def _arm_payload(arm: ArmOverview) -> Payload:
         "invalid_judgments": arm.invalid_judgments,
         "cost_usd": dict(arm.usd),
         "attempts_with_unknown_cost": arm.unpriced,
+        "attempts_with_estimated_cost": arm.estimated,
         "judging_usd": arm.judging_usd,
         "judgments_with_unknown_cost": arm.unpriced_judgments,
         "simulated": arm.simulated,

@@ -60,8 +60,8 @@ def literal_blockers(comparison: Comparison) -> Iterator[str]:
     tables = comparison.baseline_table, comparison.candidate_table
     if estimated := sum(bool(run.ranges) for table in tables for run in table.runs):
         yield (
-            f"the tokens of {estimated} runs are estimated, and this policy cannot weigh what they may be. Run them "
-            "again, or decide by --policy evidence."
+            f"the tokens of {estimated} runs are estimated, and this rule cannot weigh what they may be at most. Run "
+            "them again."
         )
     yield from evidence_blockers(comparison)
 

@@ -106,7 +106,8 @@ def _verdict(
         gates=shown,
         regressions=(*_missing_tasks(comparison), *weighed.hard_drops),
         blockers=(*unusable, *_blind_spots(comparison, weighed), *_blockers(comparison, settings)),
-        needs=_needs(comparison, gates, settings) if undecided else None,
+        # More tasks do not help where the known values decide and the others could turn that.
+        needs=_needs(comparison, gates, settings) if undecided and not weighed.turned else None,
         measure_sensitivity=None if unusable else lambda: _sensitivity(comparison, weighed, settings),
         settings=_stored(gates, settings, looked),
         evidence_sha256=comparison.evidence_sha256,

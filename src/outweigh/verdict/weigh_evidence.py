@@ -38,7 +38,7 @@ class WeighedEvidence(Struct, frozen=True, kw_only=True, eq=False):
 
     `watched` is the pass rate when it is not among the gates; `others` are the other candidates' tests. `hard_drops`
     are tasks that collapsed beyond chance, `soft_drops` tasks that lost checks and may be chance. `rates` are the
-    levels of all tests.
+    levels of all tests. `turned` says that only missing or estimated values keep the known ones from deciding.
     """
 
     decision: Decision
@@ -53,6 +53,7 @@ class WeighedEvidence(Struct, frozen=True, kw_only=True, eq=False):
     collapse: CollapseTest | None
     hard_drops: tuple[Regression, ...]
     soft_drops: tuple[str, ...]
+    turned: bool = False
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -156,6 +157,7 @@ def _weigh_candidate(
         collapse=collapse,
         hard_drops=hard,
         soft_drops=soft,
+        turned=turned is not None,
     )
 
 
