@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from operator import le
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.cli.agent_experiment import ACT, END, PRICES, AgentDesk, require_agent
 from tests.cli.test_real_agents import AGENTS, arm
@@ -69,6 +70,6 @@ def test_runs_stopped_in_an_answer_have_bills_that_hold_the_ledgers_count(tmp_pa
     assert all(map(le, low, likely))
     assert all(map(le, likely, high))
     least, most = (sum(getattr(run.cost, end) for run in runs) for end in ("low_usd", "high_usd"))
-    assert least <= (price_usage(totals.tokens.usage, ModelPrices(**PRICES)).value or 0.0) <= most
+    assert least <= (price_usage(totals.tokens.usage, msgspec.convert(PRICES, ModelPrices)).value or 0.0) <= most
     for run in runs:
         assert any("so the run's tokens are estimated" in warning for warning in run.warnings)

@@ -10,7 +10,8 @@ from tests.gateway.plain_http import post
 
 from outweigh.gateway.dialects.anthropic_messages import AnthropicResponse
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, text_part
-from outweigh.gateway.run_ledger import RequestCost, RunLimits, count_request_cost, minimum_request_cost, price_response
+from outweigh.gateway.request_cost import RequestCost, count_request_cost, minimum_request_cost, price_response
+from outweigh.gateway.run_ledger import RunLimits
 from outweigh.model.failure import FailureKind
 from outweigh.model.pricing import ModelPrices
 from outweigh.model.usage import Component
@@ -184,5 +185,4 @@ class TestCharges:
         answer.cache_write_tokens, answer.hour_write_tokens = 3_000_000, 1_000_000
         cost = price_response(PRICES, _asked(1), answer, datetime(2026, 1, 1, tzinfo=UTC))
 
-        assert cost is not None
         assert cost.usd == pytest.approx(2 * 3.75 + 6.0)

@@ -12,7 +12,7 @@ from outweigh.gateway.dialects.gemini_generate_content import GeminiResponse
 from outweigh.gateway.dialects.openai_responses import OpenAIResponsesResponse
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
 from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.run_ledger import price_response
+from outweigh.gateway.request_cost import price_response
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.pricing import PriceTables, UserPriceTable
@@ -254,6 +254,7 @@ class TestDollars:
         listed = PriceTables(UserPriceTable("tools", {MODEL: MODEL_PRICES}, {"web_search": 0.01}))
 
         cost = price_response(listed, request, read, now)
-        assert cost is not None
         assert cost.usd == pytest.approx(0.003 + 0.003 + 0.02)
-        assert price_response(PRICES, request, read, now) is None
+        unlisted = price_response(PRICES, request, read, now)
+        assert unlisted.usd is None
+        assert "no price of the provider's 'web_search' is known" in unlisted.reason

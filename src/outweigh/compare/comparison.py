@@ -196,7 +196,7 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
     if changed := _changed_tasks(baseline, candidate):
         yield f"task {quote_names(changed)} changed between runs (its checksum differs): those runs are not comparable."
     ours, theirs = (
-        {run.cost_provenance for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
+        {run.cost_provenance.kind for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
     )
     if ours and theirs and ours != theirs:
         yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."

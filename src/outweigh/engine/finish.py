@@ -5,20 +5,24 @@ and a run that did not have its arm's set-up is excluded.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
+from msgspec.structs import replace as replace_fields
+
 from outweigh.engine.run_draft import RunDraft, unknown_outcome
 from outweigh.engine.setup_check import ExpectedSetup, check_setup
 from outweigh.errors import quote_names
+from outweigh.model.bill import group_bills, sum_charges
 from outweigh.model.failure import EXCLUDED_STATUSES, Failure, FailureKind, Status
 from outweigh.model.run_record import AgentKind
 from outweigh.model.usage import (
     NO_USAGE,
     UNKNOWN_COST,
     ZERO_USAGE,
+    BilledUsage,
     Component,
     ComponentTokens,
     Cost,
@@ -60,6 +64,7 @@ def apply_metering(outcome: AttemptOutcome, account: MeteredCalls) -> MeteredOut
         went_around,
         None if metering.estimated else _disagreement(outcome, usage, len(account.calls)),
         _without_counts(account.calls),
+        _unpriced(account.calls) if beyond is None else None,
         _unserved(status, account.unserved),
     )
     metered = replace(
@@ -95,9 +100,16 @@ def _is_free(call: ModelCall) -> bool:
     return call.failure is not None and call.failure.kind is FailureKind.CONNECTION_REFUSED
 
 
+def _charged(calls: Sequence[ModelCall]) -> list[ModelCall]:
+    return [call for call in calls if not _is_free(call)]
+
+
 def _cost(account: MeteredCalls) -> Cost:
-    """Metered tokens at list prices. The agent's own figure is never used: behind the gateway it is a guess."""
-    charged = [call for call in account.calls if not _is_free(call)]
+    """What the provider states, else metered tokens at list prices.
+
+    The agent's own figure is never used: behind the gateway it is a guess.
+    """
+    charged = _charged(account.calls)
     ends = [
         (call.cost_usd,) * 3
         if call.estimate is None
@@ -107,19 +119,29 @@ def _cost(account: MeteredCalls) -> Cost:
     if any(usd is None for end in ends for usd in end):
         return UNKNOWN_COST
     low, usd, high = (sum(end[place] or 0.0 for end in ends) for place in range(3))
+    by_provider = bool(charged) and all(call.charge is not None and call.charge.by_provider for call in charged)
     return Cost(
         usd=usd,
-        provenance=CostProvenance.METERED,
-        price_table=account.price_table,
+        provenance=CostProvenance.PROVIDER if by_provider else CostProvenance.METERED,
+        price_table=None if by_provider else account.price_table,
         **({"low_usd": min(low, usd), "high_usd": max(high, usd)} if _estimated(charged) else {}),
     )
 
 
+def _unpriced(calls: Sequence[ModelCall]) -> str | None:
+    """Why the cost is unknown although all tokens are known, and between which amounts it lies."""
+    charged = _charged(calls)
+    if any(call.charge is None or None in _kinds(call.usage) for call in charged):
+        return None
+    total = sum_charges([call.charge for call in charged if call.charge is not None])
+    return None if total.usd is not None else f"the cost is unknown: {total.explanation}"
+
+
 def _metering(calls: Sequence[ModelCall]) -> Metering:
     by_model: dict[str, list[ModelCall]] = defaultdict(list)
-    for call in calls:
-        if not _is_free(call):
-            by_model[call.model or call.requested_model or "unknown"].append(call)
+    for call in _charged(calls):
+        for model, part in _parts_by_model(call):
+            by_model[model].append(part)
     waits = [wait for call in calls if (wait := call.time_to_first_token_seconds) is not None]
     return Metering(
         requests=len(calls),
@@ -134,7 +156,26 @@ def _metering(calls: Sequence[ModelCall]) -> Metering:
             for name, group in by_model.items()
             if (count := _estimated(group))
         },
+        billed=group_bills(bill for call in _charged(calls) for bill in _bills(call)),
     )
+
+
+def _parts_by_model(call: ModelCall) -> Iterator[tuple[str, ModelCall]]:
+    """A call by the model that used its tokens: an advisor or a fallback may be another than the one that answered."""
+    answered = call.model or call.requested_model or "unknown"
+    own = (None, call.model, call.requested_model)
+    if all(bill.model in own for bill in call.billed):
+        yield answered, call
+        return
+    for bill in call.billed:
+        yield answered if bill.model in own else bill.model or answered, replace(call, usage=bill.usage)
+
+
+def _bills(call: ModelCall) -> tuple[BilledUsage, ...]:
+    """The bills of a call, with its likely tokens where they were estimated."""
+    if call.estimate is None or not call.billed:
+        return call.billed
+    return (replace_fields(call.billed[0], usage=call.estimate.likely),)
 
 
 def _components(calls: Sequence[ModelCall]) -> tuple[ComponentTokens, ...]:

@@ -3,115 +3,36 @@
 A request counts against the limits with what it may cost at most until its real cost is known.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from time import monotonic
 
 from outweigh.gateway.call_estimates import CallEstimates
-from outweigh.gateway.dialects.request_and_response import (
-    REMOTE_FILES,
-    REMOTE_MCP,
-    GenerationRequest,
-    GenerationResponse,
-)
+from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
 from outweigh.gateway.request_body import BodyLimit
+from outweigh.gateway.request_cost import (
+    BILLED_BY_TOKENS,
+    RequestCost,
+    count_request_cost,
+    find_prices,
+    hosted_uses,
+    listed_bills,
+    minimum_request_cost,
+    requested_bill,
+    response_bills,
+)
 from outweigh.gateway.request_parsing import ParsedRequest, Route, parse_request
 from outweigh.gateway.request_policy import RequestPolicy
 from outweigh.gateway.round_trip import RoundTrip, TrafficLog
-from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens, total_input_tokens
+from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens
 from outweigh.gateway.upstream import ModelUpstream, create_run_key
-from outweigh.gateway.usage_estimate import BYTES_PER_TOKEN, MAX_BYTES_PER_TOKEN
+from outweigh.model.bill import Charge, charge_at, price_bills, price_hosted, unpriced_tool
 from outweigh.model.failure import Failure, FailureKind, make_failure
-from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables, price_usage
+from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.provider import ApiFamily
-from outweigh.model.usage import Cost, Usage
+from outweigh.model.usage import ZERO_USAGE, BilledUsage
 from outweigh.ports.gateways import MeteredCalls, MeterRequest, ModelCall
-
-HOUR_WRITE_FACTOR = 2.0
-"""Anthropic's price of a token that is kept in the cache for an hour, as a multiple of the price of fresh input."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestCost:
-    """Dollars and tokens that count against a limit."""
-
-    usd: float
-    tokens: int
-
-
-def price_response(
-    price_tables: PriceTables, request: GenerationRequest, response: GenerationResponse, at: datetime
-) -> Cost | None:
-    """The metered tokens at list prices of the model that responded, else of the requested one, and hosted tools."""
-    hosted = price_tables.hosted_cost(response.hosted_uses).value
-    if hosted is None:
-        return None
-    for model in (response.model, request.model):
-        cost, _ = price_tables.cost(model, response.usage, at)
-        if cost is not None and cost.usd is not None:
-            dearer = _hour_surcharge_usd(None if model is None else price_tables.prices(model), response)
-            return Cost(usd=cost.usd + dearer + hosted, provenance=cost.provenance, price_table=cost.price_table)
-    return None
-
-
-def find_prices(price_tables: PriceTables, *models: str | None) -> ModelPrices | None:
-    """The prices of the first of these models that has any."""
-    return next((found for model in models if model and (found := price_tables.prices(model)) is not None), None)
-
-
-def minimum_request_cost(request: GenerationRequest, prices: ModelPrices | None) -> RequestCost:
-    """The least that a request can cost: all of it read from the cache, and almost no response."""
-    tokens = request.size_bytes // MAX_BYTES_PER_TOKEN
-    if prices is None:
-        return RequestCost(0.0, tokens)
-    fresh, cached = prices.input_usd_per_million, prices.cache_read_usd_per_million
-    return RequestCost(tokens * min(fresh, fresh if cached is None else cached) * PER_MILLION, tokens)
-
-
-def count_request_cost(
-    request: GenerationRequest, response: GenerationResponse, prices: ModelPrices | None
-) -> RequestCost:
-    """What a response counts as, complete or not. What the provider did not report is estimated from the text."""
-    usage = response.usage
-    if total_input_tokens(usage) is None:
-        estimate = request.size_bytes // BYTES_PER_TOKEN
-        usage = Usage(
-            input_tokens=estimate, cache_read_tokens=0, cache_write_tokens=0, output_tokens=usage.output_tokens
-        )
-    output = usage.output_tokens if usage.output_tokens is not None else response.response_bytes // BYTES_PER_TOKEN
-    filled = Usage(
-        input_tokens=usage.input_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=output,
-    )
-    usd = 0.0 if prices is None else price_usage(filled, _fill_missing_prices(prices)).value or 0.0
-    surcharge = _hour_surcharge_usd(prices, response)
-    return RequestCost(usd + surcharge, (total_input_tokens(filled) or 0) + output)
-
-
-def _hour_surcharge_usd(prices: ModelPrices | None, response: GenerationResponse) -> float:
-    """The extra price of one-hour cache writes: tables list only the price of five-minute ones."""
-    if prices is None or not response.hour_write_tokens or prices.cache_write_usd_per_million is None:
-        return 0.0
-    dearer = HOUR_WRITE_FACTOR * prices.input_usd_per_million - prices.cache_write_usd_per_million
-    return response.hour_write_tokens * max(0.0, dearer) * PER_MILLION
-
-
-def _fill_missing_prices(prices: ModelPrices) -> ModelPrices:
-    """Prices for enforcing limits: what is not listed counts at the highest usual price."""
-    fresh, read, write = (
-        prices.input_usd_per_million,
-        prices.cache_read_usd_per_million,
-        prices.cache_write_usd_per_million,
-    )
-    return ModelPrices(
-        input_usd_per_million=fresh,
-        output_usd_per_million=prices.output_usd_per_million,
-        cache_read_usd_per_million=fresh if read is None else read,
-        cache_write_usd_per_million=HOUR_WRITE_FACTOR * fresh if write is None else write,
-    )
 
 
 class RunLimits:
@@ -160,9 +81,6 @@ def _limit_message(taken: str, cap: str, key: str) -> str:
         f"It was not sent. The cap is {key} under [limits] in the suite."
     )
 
-
-_FREE_OF_CHARGE = frozenset({REMOTE_FILES, REMOTE_MCP})
-"""What providers do themselves and bill by its tokens alone."""
 
 MAX_UNSERVED = 100
 MAX_UNSERVED_LENGTH = 200
@@ -213,20 +131,27 @@ class RunLedger:
         """Why a request must not be sent; None when it may be."""
         if (not_allowed := self.policy_failure(request)) is not None:
             return not_allowed
-        prices = find_prices(self._price_tables, request.model)
+        prices = find_prices(self._price_tables, self._hour(), request.model)
         if self._limits.is_in_dollars and prices is None:
             return make_failure(
                 FailureKind.UNKNOWN_MODEL,
                 f"This run has a budget in dollars, and {request.model!r} is an unknown model: no price is listed. "
                 f"Nothing was sent. List it in the file that prices under {self._price_table()} in the suite names.",
             )
-        unpriced = self._price_tables.hosted_cost(dict.fromkeys(set(request.hosted) - _FREE_OF_CHARGE, 1)).reason
-        if self._limits.is_in_dollars and unpriced is not None:
+        unpriced = self._unpriced(request, prices)
+        if self._limits.is_in_dollars and unpriced:
             return make_failure(
                 FailureKind.NOT_ALLOWED, f"This run has a budget in dollars, and {unpriced}. Nothing was sent."
             )
         reached = self._limits.explain_excess(minimum_request_cost(request, prices))
         return None if reached is None else make_failure(FailureKind.BUDGET_REACHED, reached)
+
+    def _unpriced(self, request: GenerationRequest, prices: ModelPrices | None) -> str:
+        """Why a request could not be priced as it is asked for; empty where it could."""
+        for tool in sorted(set(request.hosted) - BILLED_BY_TOKENS):
+            if self._price_tables.hosted_price(tool, 1, 1, request.model, self._hour()) is None:
+                return unpriced_tool(tool)
+        return "" if prices is None else charge_at(requested_bill(request, ZERO_USAGE), prices, "").reason
 
     def _price_table(self) -> str:
         return "[gateway]" if self.provider_name is None else f"[providers.{self.provider_name}]"
@@ -235,20 +160,31 @@ class RunLedger:
         """Note that a request is sent."""
         self._pending.append(round_trip)
         request = round_trip.request.parsed
-        self._limits.reserve(round_trip, minimum_request_cost(request, find_prices(self._price_tables, request.model)))
+        prices = find_prices(self._price_tables, self._hour(), request.model)
+        self._limits.reserve(round_trip, minimum_request_cost(request, prices))
 
     def end(self, round_trip: RoundTrip) -> int | None:
         """Note that its response has ended, successfully or not; returns its place where what it sent is unknown."""
         self._pending.remove(round_trip)
         self._close(round_trip)
         request, response = round_trip.request.parsed, round_trip.response
-        prices = find_prices(self._price_tables, response.model, request.model)
-        charge = count_request_cost(request, response, prices)
-        hosted = self._price_tables.hosted_cost(response.hosted_uses).value or 0.0
-        self._limits.record(round_trip, RequestCost(charge.usd + hosted, charge.tokens))
+        prices = find_prices(self._price_tables, self._hour(), response.model, request.model)
+        counted = count_request_cost(request, response, prices)
+        hosted = self._hosted_usd(response_bills(request, response)[0])
+        self._limits.record(round_trip, RequestCost(counted.usd + hosted, counted.tokens))
         self._sub_agents.note_tool_arguments(response.tool_argument_strings())
         place = len(self._calls) - 1
         return place if self.estimates.lacks_count(place) else None
+
+    def _hosted_usd(self, bill: BilledUsage) -> float:
+        """The most that the provider's own tools cost, 0 where that is unknown or part of what the provider states."""
+        if bill.provider_usd is not None:
+            return 0.0
+        return price_hosted(bill, self._price_tables, self._hour()).high_usd or 0.0
+
+    def _hour(self) -> datetime:
+        """Now, to the hour: price tables cache their answers, and some prices change at night."""
+        return self._now().replace(minute=0, second=0, microsecond=0)
 
     def refuse(self, round_trip: RoundTrip) -> None:
         """Note a request that was refused and not sent."""
@@ -292,17 +228,20 @@ class RunLedger:
             )
 
     def _price(self, request: GenerationRequest, response: GenerationResponse) -> float | None:
-        # To the hour: price tables cache their answers, and some prices change at night.
-        moment = self._now().replace(minute=0, second=0, microsecond=0)
-        cost = price_response(self._price_tables, request, response, moment)
-        if cost is not None and cost.price_table is not None:
-            self._used_tables[cost.price_table] = None
-        return None if cost is None else cost.usd
+        return self._charge(listed_bills(self._price_tables, request, response, self._hour())).usd
+
+    def _charge(self, bills: Iterable[BilledUsage]) -> Charge:
+        charge = price_bills(bills, self._price_tables, self._hour())
+        if charge.usd is not None:
+            self._used_tables |= dict.fromkeys(charge.tables)
+        return charge
 
     def _call(self, round_trip: RoundTrip) -> ModelCall:
         round_trip.read_pending()
         request, response = round_trip.request.parsed, round_trip.response
         self._seen |= request.markers
+        bills = listed_bills(self._price_tables, request, response, self._hour())
+        charge = self._charge(bills)
         is_sub_agent = self._is_sub_agent(round_trip)
         first, started = round_trip.first_token_at, round_trip.started_at
         served_by = round_trip.served_by
@@ -312,7 +251,7 @@ class RunLedger:
             model=response.model if served_by is None else served_by.our_model_name(response.model),
             usage=response.usage,
             reasoning_tokens=response.reasoning_tokens,
-            cost_usd=self._price(request, response),
+            cost_usd=charge.usd,
             http_status=round_trip.http_status,
             failure=round_trip.failure,
             started_at_seconds=started - self._opened_at,
@@ -321,11 +260,13 @@ class RunLedger:
             components=attribute_tokens(request.parts, response, is_sub_agent=is_sub_agent),
             tools=request.tools,
             is_sub_agent=is_sub_agent,
-            hosted_uses=dict(response.hosted_uses),
+            hosted_uses=dict(hosted_uses(request, response)),
             fallback_models=request.fallback_models,
             provider=None if served_by is None else served_by.name or round_trip.route.provider.value,
             host=None if served_by is None else served_by.host,
             deferred_tools=request.deferred_tools,
+            billed=bills,
+            charge=charge,
         )
 
     def _is_sub_agent(self, round_trip: RoundTrip) -> bool:

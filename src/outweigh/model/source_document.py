@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from outweigh.model.value_faults import Fault
 
 T = TypeVar("T")
-MOST_FAULTS = 8
+MOST_FAULTS = 10
 _TOML_POSITION = re.compile(r" \(at line (\d+), column (\d+)\)$")
 _END_OF_DOCUMENT = " (at end of document)"
 _YAML_POSITION = re.compile(r", line (\d+), column (\d+)$")

@@ -59,9 +59,20 @@ class CostProvenance(StrEnum):
     """Where the cost of a run comes from, most trusted first."""
 
     METERED = "metered"
+    PROVIDER = "provider"
     REPORTED = "reported"
     PRICED = "priced"
     UNKNOWN = "unknown"
+
+    @property
+    def phrase(self) -> str:
+        """The source as a reader should see it beside an amount."""
+        return "reported by provider" if self is CostProvenance.PROVIDER else self.value
+
+    @property
+    def kind(self) -> "CostProvenance":
+        """The source that it can be compared with: the gateway reads both tokens and a provider's cost in responses."""
+        return CostProvenance.METERED if self is CostProvenance.PROVIDER else self
 
 
 # Looked up once: reading a cost checks these, and enum members are slow to look up by name.
@@ -116,6 +127,32 @@ def reported_cost(usd: float | None) -> Cost:
     return UNKNOWN_COST if usd is None else Cost(usd=usd, provenance=CostProvenance.REPORTED, price_table=None)
 
 
+class BilledUsage(Stored, frozen=True):
+    """What responses state about their bill: of one request, or of several that differ in nothing but their size.
+
+    `model` is the one that answered. `requests` is None where their number is not known. `largest_prompt_tokens` is the
+    prompt of the largest request, cached tokens included, because some models cost more per token in long requests.
+    `hour_write_tokens` are the tokens that the cache keeps for an hour. `service_tier`, `speed` and `region` are the
+    provider's own words. `hosted_uses` counts what the provider itself ran. `provider_usd` is the amount that the
+    provider, such as a router, says it charged.
+    """
+
+    model: Name | None
+    usage: Usage
+    requests: Ordinal | None = 1
+    largest_prompt_tokens: Count | None = None
+    hour_write_tokens: Count = 0
+    service_tier: Name | None = None
+    speed: Name | None = None
+    region: Name | None = None
+    hosted_uses: dict[Name, Count] = {}  # noqa: RUF012 - msgspec copies defaults
+    provider_usd: Amount | None = None
+
+    def __post_init__(self) -> None:
+        """Only finite amounts are stored."""
+        require_finite("billed", provider_usd=self.provider_usd)
+
+
 class Component(StrEnum):
     """The parts of an agent's set-up that consume tokens."""
 
@@ -144,7 +181,8 @@ class Metering(Stored, frozen=True):
 
     `hosted_uses` counts what the provider itself ran, such as its searches, which it bills beside tokens. `providers`
     are those that served the requests, by the suite's name for them, each with its host. `estimated` has the ends of
-    the usage of each model some of whose requests had no final count; `models` has the likely one.
+    the usage of each model some of whose requests had no final count; `models` has the likely one. `billed` is what the
+    responses state about their bill, one entry for all that differ only in size.
     """
 
     requests: Count
@@ -155,6 +193,7 @@ class Metering(Stored, frozen=True):
     hosted_uses: dict[Name, Count] = {}  # noqa: RUF012 - records of earlier releases have none
     providers: dict[Name, Name] = {}  # noqa: RUF012 - likewise
     estimated: dict[Name, UsageRange] = {}  # noqa: RUF012 - records of earlier releases have none
+    billed: tuple[BilledUsage, ...] = ()  # records of earlier releases have none
 
     def __post_init__(self) -> None:
         """Only finite times are stored."""
@@ -178,11 +217,15 @@ def usage_ends(metering: Metering | None) -> tuple[Usage, Usage] | None:
 
 
 class ReportedUsage(Stored, frozen=True):
-    """The agent's own figures, kept beside the measured ones as a cross-check."""
+    """The agent's own figures, kept beside the measured ones as a cross-check.
+
+    `billed` is what a transcript states about the bills of its requests.
+    """
 
     usage: Usage
     cost_usd: Amount | None
     requests: Count | None
+    billed: tuple[BilledUsage, ...] = ()  # records of earlier releases have none
 
     def __post_init__(self) -> None:
         """Only finite amounts are stored."""

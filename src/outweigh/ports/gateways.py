@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from outweigh.model.bill import Charge
 from outweigh.model.failure import Failure
-from outweigh.model.usage import Component, ComponentTokens, Usage
+from outweigh.model.usage import BilledUsage, Component, ComponentTokens, Usage
 from outweigh.ports.sandboxes import ForwardedPort
 
 
@@ -48,10 +49,11 @@ class EstimatedUsage:
 class ModelCall:
     """One request and its response. `usage` is the provider's own count; parts that it did not send are None.
 
-    `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered,
-    `deferred_tools` those that the model can only search for, and `hosted_uses` counts those that the provider ran
-    itself. `fallback_models` are others that the request allows to answer. `provider` is the suite's name for who
-    served it, and `host` where that is. `estimate` is there where `usage` is not complete and can be bounded.
+    `cost_usd` is what it cost, None where that is not known; `billed` is what the response states about its bill, and
+    `charge` how that was priced. `tools` are the names of the tools offered, `deferred_tools` those that the model can
+    only search for, and `hosted_uses` counts those that the provider ran itself. `fallback_models` are others that the
+    request allows to answer. `provider` is the suite's name for who served it, and `host` where that is. `estimate` is
+    there where `usage` is not complete and can be bounded.
     """
 
     dialect: Dialect
@@ -74,6 +76,8 @@ class ModelCall:
     host: str | None = None
     estimate: EstimatedUsage | None = None
     deferred_tools: tuple[str, ...] = ()
+    billed: tuple[BilledUsage, ...] = ()
+    charge: Charge | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

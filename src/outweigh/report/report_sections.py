@@ -44,7 +44,7 @@ def cost_blocks(comparison: Comparison) -> list[Block]:
 
 
 def _cost_sources(_: ArmSummary, table: ArmTable) -> str:
-    found = Counter(run.cost_provenance.value for run in table.runs)
+    found = Counter(run.cost_provenance.phrase for run in table.runs)
     return ", ".join(f"{source} {number}" for source, number in found.most_common())
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from outweigh.model.usage import CostProvenance
 from outweigh.report.document import BulletList, KeyPoints, Report, Table, Tone
 from outweigh.report.formatting import SIMULATED, UNKNOWN, count_of, format_dollars
 from outweigh.report.json_output import Payload
@@ -128,7 +129,7 @@ def _cost(arm: ArmOverview) -> str:
     """What the attempts cost, and where each amount comes from; an unknown cost is not $0."""
     if arm.simulated:
         return SIMULATED
-    parts = [f"{format_dollars(usd)} {source}" for source, usd in arm.usd.items()]
+    parts = [f"{format_dollars(usd)} {CostProvenance(source).phrase}" for source, usd in arm.usd.items()]
     if arm.estimated:
         parts.append(f"{arm.estimated:,} of {arm.attempts:,} attempts estimated")
     if arm.unpriced:

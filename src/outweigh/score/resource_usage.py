@@ -6,10 +6,12 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
+from outweigh.model.bill import price_bills
 from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import (
     UNKNOWN_COST,
+    BilledUsage,
     Component,
     ComponentTokens,
     Cost,
@@ -55,18 +57,10 @@ def run_cost(run: RunRecord, prices: PriceTables) -> tuple[Cost, str]:
         return UNKNOWN_COST, _not_the_whole(beyond)
     if run.cost.usd is not None:
         return run.cost, ""
-    hosted = prices.hosted_cost({} if run.metering is None else run.metering.hosted_uses)
-    if hosted.value is None:
-        return run.cost, hosted.reason or ""
-    total, reason = hosted.value, ""
-    tables: dict[str, None] = {}
-    for model, usage in _usage_by_model(run).items():
-        priced, reason = prices.cost(model, usage, run.started_at)
-        if priced is None or priced.usd is None:
-            return run.cost, reason
-        total += priced.usd
-        tables[priced.price_table or ""] = None
-    cost = Cost(usd=total, provenance=CostProvenance.PRICED, price_table=" and ".join(tables))
+    charge = price_bills(_bills(run), prices, run.started_at)
+    if charge.usd is None:
+        return run.cost, charge.explanation
+    cost = Cost(usd=charge.usd, provenance=CostProvenance.PRICED, price_table=" and ".join(charge.tables))
     return _with_range(cost, run, prices), ""
 
 
@@ -131,11 +125,21 @@ def _not_the_whole(beyond: str) -> str:
     return f"the agent reports {beyond}, so part of the run was not measured"
 
 
-def _usage_by_model(run: RunRecord) -> Mapping[str | None, Usage]:
-    """Every model's own tokens where they were metered; else all of them are taken for the agent's model."""
-    if run.metering is not None and run.metering.models:
-        return {model: usage for model, usage in run.metering.models.items()}  # noqa: C416 - other keys are allowed
-    return {run.agent.model: run.usage}
+def _bills(run: RunRecord) -> Sequence[BilledUsage]:
+    """The bills as responses stated them; else every model's own tokens, or all of them as those of the agent's model.
+
+    Where the size of each request is not known, they are taken for ordinary ones.
+    """
+    stated = run.reported.billed if run.metering is None and run.reported is not None else ()
+    if billed := stated if run.metering is None else run.metering.billed:
+        return billed
+    if run.metering is None or not run.metering.models:
+        return [BilledUsage(model=run.agent.model, usage=run.usage, requests=None)]
+    uses = [run.metering.hosted_uses, *({} for _ in run.metering.models)]
+    return [
+        BilledUsage(model=model, usage=usage, requests=None, hosted_uses=hosted)
+        for (model, usage), hosted in zip(run.metering.models.items(), uses, strict=False)
+    ]
 
 
 def cost_of_pass(cost_usd: float | None, pass_rate: float | None) -> Quantity:

@@ -29,7 +29,8 @@ def dollars_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
 
 def _provenance_differs(baseline: ArmTable, candidate: ArmTable) -> str | None:
     ours, theirs = (
-        {run.cost_provenance.value for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
+        {run.cost_provenance.kind.value for run in arm.runs if run.cost_usd is not None}
+        for arm in (baseline, candidate)
     )
     if not ours or not theirs or ours == theirs:
         return None

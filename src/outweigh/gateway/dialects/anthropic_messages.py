@@ -11,15 +11,17 @@ from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
     RequestPart,
+    Sampling,
     content_parts,
     data_part,
     fetches_files,
+    read_provider_cost,
     text_part,
     unique_names,
 )
 from outweigh.model.json_text import JsonObject
-from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at, strings_in
-from outweigh.model.usage import Component
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, name_at, str_at, strings_in
+from outweigh.model.usage import Component, Usage
 
 _SUB_AGENT_MARK = "cc_is_subagent=true"
 """Claude Code marks sub-agents by this text in the system prompt."""
@@ -38,6 +40,9 @@ def read_request(body: JsonObject) -> GenerationRequest:
         hosted=unique_names(_hosted(body)),
         max_output_tokens=count_at(body, "max_tokens"),
         deferred_tools=unique_names(_deferred_tools(body, tools)),
+        service_tier=name_at(body, "service_tier"),
+        speed=name_at(body, "speed"),
+        region=name_at(body, "inference_geo"),
     )
 
 
@@ -111,6 +116,13 @@ def _first_user_texts(body: JsonObject) -> Iterator[str]:
                 yield str_at(block, "text") or ""
 
 
+_CODE_EXECUTION = "code_execution"
+"""The end of the names of the tools with which the provider runs code."""
+
+_LISTED_PARTS = frozenset({"message", "fallback_message"})
+"""The types of iterations that the counts of a message include; compaction and advisors are billed beside them."""
+
+
 class AnthropicResponse(GenerationResponse):
     """A message, whole or in events. Usage in events is cumulative; the output count is final in the last one."""
 
@@ -138,13 +150,15 @@ class AnthropicResponse(GenerationResponse):
 
     def _read_message(self, message: JsonObject) -> None:
         self.model = str_at(message, "model")
-        self._read_usage(dict_at(message, "usage"), is_final=True)
         for index, block in enumerate(dicts_at(message, "content")):
             self._read_block(block, index)
+        self._read_usage(dict_at(message, "usage"), is_final=True)
         self.is_complete = True
 
     def _read_block(self, block: JsonObject, index: object) -> None:
         self._read_text(str_at(block, "text") or str_at(block, "thinking"))
+        if block.get("type") == "server_tool_use" and (str_at(block, "name") or "").endswith(_CODE_EXECUTION):
+            self.hosted_uses[_CODE_EXECUTION] += 1  # counts of usage leave it out
         if "input" in block:
             self._read_tool(str_at(block, "name"))
             if arguments := dict_at(block, "input"):  # empty at the start of a stream
@@ -169,3 +183,30 @@ class AnthropicResponse(GenerationResponse):
             self.output_so_far = tokens
             self.output_tokens = tokens if is_final else None
             self.reasoning_tokens = count_at(usage, "output_tokens_details", "thinking_tokens")
+        self._read_billing(usage)
+
+    def _read_billing(self, usage: JsonObject) -> None:
+        self.service_tier = name_at(usage, "service_tier") or self.service_tier
+        self.speed = name_at(usage, "speed") or self.speed
+        self.region = name_at(usage, "inference_geo") or self.region
+        if (usd := read_provider_cost(usage)) is not None:
+            self.provider_usd = usd
+        iterations = dicts_at(usage, "iterations")
+        if iterations:
+            self.further_samplings = tuple(
+                _sampling(each) for each in iterations if each.get("type") not in _LISTED_PARTS
+            )
+            self.samplings = tuple(_sampling(each) for each in iterations if each.get("type") in _LISTED_PARTS)
+
+
+def _sampling(iteration: JsonObject) -> Sampling:
+    return Sampling(
+        model=name_at(iteration, "model"),
+        usage=Usage(
+            input_tokens=count_at(iteration, "input_tokens") or 0,
+            output_tokens=count_at(iteration, "output_tokens") or 0,
+            cache_read_tokens=count_at(iteration, "cache_read_input_tokens") or 0,
+            cache_write_tokens=count_at(iteration, "cache_creation_input_tokens") or 0,
+        ),
+        hour_write_tokens=count_at(iteration, "cache_creation", "ephemeral_1h_input_tokens") or 0,
+    )

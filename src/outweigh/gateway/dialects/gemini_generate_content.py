@@ -16,7 +16,7 @@ from outweigh.gateway.dialects.request_and_response import (
     unique_names,
 )
 from outweigh.model.json_text import JsonObject
-from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, name_at, str_at
 from outweigh.model.usage import Component
 
 
@@ -31,6 +31,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         first_user_texts=tuple(_first_user_texts(body)),
         hosted=unique_names(_hosted(body)),
         max_output_tokens=_max_output_tokens(body),
+        service_tier=name_at(body, "serviceTier") or name_at(body, "service_tier"),
     )
 
 
@@ -92,6 +93,10 @@ def _first_user_texts(body: JsonObject) -> Iterator[str]:
                 yield text
 
 
+_TRAFFIC = re.compile(r"^(ON_DEMAND_?|TRAFFIC_TYPE_(?=UNSPECIFIED))")
+"""The start of what Vertex AI calls its tiers: ON_DEMAND, ON_DEMAND_FLEX, ON_DEMAND_PRIORITY."""
+
+
 class GeminiResponse(GenerationResponse):
     """A response, whole or in chunks. Usage grows with every chunk; the prompt count includes cached tokens."""
 
@@ -105,6 +110,8 @@ class GeminiResponse(GenerationResponse):
                 self._read_part(part)
             if queries := list_at(candidate, "groundingMetadata", "webSearchQueries"):
                 self.hosted_uses["google_search"] = len(queries)
+            if any("maps" in chunk for chunk in dicts_at(candidate, "groundingMetadata", "groundingChunks")):
+                self.hosted_uses["google_maps"] = 1
             self.is_complete = self.is_complete or str_at(candidate, "finishReason") is not None
         if str_at(event, "promptFeedback", "blockReason") is not None:
             self.is_complete = True
@@ -128,5 +135,7 @@ class GeminiResponse(GenerationResponse):
         self._set_input(prompt, read=count_at(usage, "cachedContentTokenCount"))
         if prompt is not None and self.input_tokens is not None:
             self.input_tokens += count_at(usage, "toolUsePromptTokenCount") or 0
+        tier = name_at(usage, "serviceTier") or name_at(usage, "trafficType")
+        self.service_tier = self.service_tier if tier is None else _TRAFFIC.sub("", tier).lower() or "standard"
         self.reasoning_tokens = count_at(usage, "thoughtsTokenCount")
         self.output_so_far = (count_at(usage, "candidatesTokenCount") or 0) + (self.reasoning_tokens or 0)

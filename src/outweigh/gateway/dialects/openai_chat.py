@@ -14,10 +14,11 @@ from outweigh.gateway.dialects.request_and_response import (
     content_parts,
     data_part,
     fetches_files,
+    read_provider_cost,
     unique_names,
 )
 from outweigh.model.json_text import JsonObject
-from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, name_at, str_at
 from outweigh.model.usage import Component
 
 _COMPONENT_OF_ROLE = {
@@ -41,6 +42,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         hosted=unique_names(_hosted(body)),
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
         max_output_tokens=count_at(body, "max_completion_tokens") or count_at(body, "max_tokens"),
+        service_tier=name_at(body, "service_tier"),
     )
 
 
@@ -104,6 +106,8 @@ def _first_user_texts(body: JsonObject) -> Iterator[str]:
 class OpenAIChatResponse(GenerationResponse):
     """A completion, whole or in chunks. Usage is in the last chunk; prompt tokens include cached ones."""
 
+    counts_hosted_uses = False
+
     def __init__(self) -> None:
         super().__init__()
         self._has_finish_reason = False
@@ -113,6 +117,7 @@ class OpenAIChatResponse(GenerationResponse):
         if error := dict_at(event, "error"):
             self.error = read_reported_error(error)
         self.model = str_at(event, "model") or self.model
+        self.service_tier = name_at(event, "service_tier") or self.service_tier
         for choice in dicts_at(event, "choices"):
             self._read_choice(choice)
         if usage := dict_at(event, "usage"):
@@ -146,3 +151,4 @@ class OpenAIChatResponse(GenerationResponse):
         )
         self.output_so_far = count_at(usage, "completion_tokens")
         self.reasoning_tokens = count_at(usage, "completion_tokens_details", "reasoning_tokens")
+        self.provider_usd = read_provider_cost(usage)

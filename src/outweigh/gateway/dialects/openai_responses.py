@@ -1,5 +1,6 @@
 """OpenAI's Responses API: reads requests to /v1/responses and their responses, whole or as a stream of events."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,11 +14,12 @@ from outweigh.gateway.dialects.request_and_response import (
     content_parts,
     data_part,
     fetches_files,
+    read_provider_cost,
     text_part,
     unique_names,
 )
 from outweigh.model.json_text import JsonObject
-from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, name_at, str_at
 from outweigh.model.usage import Component
 
 _FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
@@ -35,6 +37,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
         max_output_tokens=count_at(body, "max_output_tokens"),
         deferred_tools=unique_names(_deferred_tools(body)),
+        service_tier=name_at(body, "service_tier"),
     )
 
 
@@ -49,6 +52,8 @@ _CLIENT_TOOLS = frozenset(
 )
 """Tools that the agent itself runs, and so inside its sandbox; a search of the request's own tools reaches nothing."""
 
+
+_TOOL_VERSION = re.compile(r"_\d{4}_\d{2}_\d{2}$")
 
 _HOSTED_CALLS = frozenset({"web_search", "file_search", "code_interpreter", "image_generation"})
 """Calls of an answer that the provider has made itself and bills by use; remote tool servers are billed by tokens."""
@@ -66,7 +71,7 @@ def _hosted(body: JsonObject) -> Iterator[str]:
 
 def _hosted_tools(tools: list[Any]) -> Iterator[str]:
     for tool in dicts_at(tools):
-        kind = str_at(tool, "type") or "function"
+        kind = _TOOL_VERSION.sub("", str_at(tool, "type") or "function")
         if kind == "namespace":
             yield from _hosted_tools(list_at(tool, "tools"))
         elif kind not in _CLIENT_TOOLS and not (kind == "shell" and str_at(tool, "environment", "type") == "local"):
@@ -152,6 +157,7 @@ class OpenAIResponsesResponse(GenerationResponse):
 
     def _read_response(self, response: JsonObject) -> None:
         self.model = str_at(response, "model") or self.model
+        self.service_tier = name_at(response, "service_tier") or self.service_tier
         if not self._has_items:
             for item in dicts_at(response, "output"):
                 self._read_item(item)
@@ -165,7 +171,7 @@ class OpenAIResponsesResponse(GenerationResponse):
         for piece in (*dicts_at(item, "content"), *dicts_at(item, "summary")):
             self._read_text(str_at(piece, "text") or str_at(piece, "refusal"))
         kind = str_at(item, "type") or ""
-        if kind.endswith("_call") and (tool := kind.removesuffix("_call")) in _HOSTED_CALLS:
+        if kind.endswith("_call") and (tool := kind.removesuffix("_call")) in _HOSTED_CALLS and _is_billed(item):
             self.hosted_uses[tool] += 1
         if kind.endswith("_call"):
             self._read_tool(str_at(item, "name"))
@@ -183,3 +189,9 @@ class OpenAIResponsesResponse(GenerationResponse):
         )
         self.output_tokens = count_at(usage, "output_tokens")
         self.reasoning_tokens = count_at(usage, "output_tokens_details", "reasoning_tokens")
+        self.provider_usd = read_provider_cost(usage)
+
+
+def _is_billed(item: JsonObject) -> bool:
+    """Whether a hosted call has a price: of a web search's actions, only a search has, not opening a page it found."""
+    return (str_at(item, "action", "type") or "search") not in ("open_page", "find_in_page", "find")

@@ -14,8 +14,8 @@ import msgspec
 
 from outweigh.gateway.dialects.api_errors import ReportedError
 from outweigh.model.json_text import JsonObject, try_decode_json
-from outweigh.model.untrusted_json import dicts_at, strings_in, value_at
-from outweigh.model.usage import Component, Usage
+from outweigh.model.untrusted_json import amount_at, count_at, dicts_at, strings_in, value_at
+from outweigh.model.usage import Component, Usage, sum_usage
 
 IMAGE_BYTES = 6_000
 """What an image or document counts as beside text: about 1,500 tokens, far less than its bytes."""
@@ -36,7 +36,8 @@ class GenerationRequest:
     `is_marked_sub_agent` is whether the agent itself marks the request as a sub-agent's; most agents do not.
     `markers` are those of the arm that were found in it, once it was searched. `hosted` names what the provider itself
     is to run or fetch, such as "web_search"; `fallback_models` may answer too. `max_output_tokens` is the limit that
-    the request sets for its response. `deferred_tools` are those that the model can only search for.
+    the request sets for its response. `deferred_tools` are those that the model can only search for. `service_tier`,
+    `speed` and `region` are what it asks for, in the provider's words.
     """
 
     model: str | None
@@ -50,6 +51,9 @@ class GenerationRequest:
     fallback_models: tuple[str, ...] = ()
     max_output_tokens: int | None = None
     deferred_tools: tuple[str, ...] = ()
+    service_tier: str | None = None
+    speed: str | None = None
+    region: str | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -135,6 +139,34 @@ def _block_parts(component: Component, block: object) -> Iterator[RequestPart]:
         yield RequestPart(component, (), IMAGE_BYTES)
 
 
+class Sampling(NamedTuple):
+    """Tokens that were billed apart from the others of a response, by their own model where they name one."""
+
+    model: str | None
+    usage: Usage
+    hour_write_tokens: int
+
+
+_TICKS_PER_DOLLAR = 1e10
+"""xAI states costs in `cost_in_usd_ticks`."""
+
+
+def read_provider_cost(usage: JsonObject) -> float | None:
+    """The dollars that a provider says a request cost, which routers do and providers of models mostly do not.
+
+    OpenRouter charges only its fee for requests with a key of one's own, and names what the provider charges.
+    """
+    if (ticks := count_at(usage, "cost_in_usd_ticks")) is not None:
+        return ticks / _TICKS_PER_DOLLAR
+    if isinstance(usage.get("cost"), dict):
+        return amount_at(usage, "cost", "total_cost")
+    charged = amount_at(usage, "cost")
+    if charged is None or usage.get("is_byok") is not True:
+        return charged
+    upstream = amount_at(usage, "cost_details", "upstream_inference_cost")
+    return None if upstream is None else charged + upstream
+
+
 MAX_ARGUMENT_BYTES = 1 << 20
 """How much of tool arguments is kept, to recognise tasks that are delegated to a sub-agent."""
 
@@ -143,9 +175,14 @@ class GenerationResponse(ABC):
     """Reads a response event by event, or whole. What the provider does not report stays None.
 
     `text_bytes` and `tool_bytes` are the sizes of text and of tool calls. `hosted_uses` counts what the provider ran by
-    itself, such as searches. `output_so_far` is what the provider has counted of a response that may go on.
-    `is_complete` is whether the response ended properly.
+    itself, such as searches; `counts_hosted_uses` is whether this API states that. `further_samplings` are billed
+    beside the counts of the response, `samplings` are its parts where it lists them. `service_tier`, `speed` and
+    `region` are those that it was billed by, and `provider_usd` is what the provider says that it costs.
+    `output_so_far` is what the provider has counted of a response that may go on. `is_complete` is whether the response
+    ended properly.
     """
+
+    counts_hosted_uses = True
 
     def __init__(self) -> None:
         self.model: str | None = None
@@ -157,6 +194,12 @@ class GenerationResponse(ABC):
         self.hour_write_tokens = 0
         self.reasoning_tokens: int | None = None
         self.hosted_uses: Counter[str] = Counter()
+        self.further_samplings: tuple[Sampling, ...] = ()
+        self.samplings: tuple[Sampling, ...] = ()
+        self.service_tier: str | None = None
+        self.speed: str | None = None
+        self.region: str | None = None
+        self.provider_usd: float | None = None
         self.text_bytes = 0
         self.tool_bytes = 0
         self.is_complete = False
@@ -174,7 +217,12 @@ class GenerationResponse(ABC):
 
     @property
     def usage(self) -> Usage:
-        """The tokens, as far as they were reported."""
+        """All tokens that are billed, as far as they were reported."""
+        return sum_usage([self.own_usage, *(sampling.usage for sampling in self.further_samplings)])
+
+    @property
+    def own_usage(self) -> Usage:
+        """The counts of the response itself, as far as they were reported."""
         return Usage(
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
@@ -187,6 +235,7 @@ class GenerationResponse(ABC):
         changed = copy(self)
         changed.input_tokens, changed.output_tokens = usage.input_tokens, usage.output_tokens
         changed.cache_read_tokens, changed.cache_write_tokens = usage.cache_read_tokens, usage.cache_write_tokens
+        changed.samplings = changed.further_samplings = ()
         changed._arguments = {}
         return changed
 

@@ -2,6 +2,7 @@
 
 from outweigh.testing.model_server.ledger import Ending, LedgerEntry, Tokens, Totals
 from outweigh.testing.model_server.model_script import (
+    BillingSpec,
     CallSpec,
     Conversation,
     CutSpec,
@@ -16,6 +17,7 @@ from outweigh.testing.model_server.model_script import (
 from outweigh.testing.model_server.server_thread import ModelServer
 
 __all__ = [
+    "BillingSpec",
     "CallSpec",
     "Conversation",
     "CutSpec",

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from outweigh.testing.model_server.ledger import Tokens
 from outweigh.testing.model_server.model_protocol import (
     EVENT_STREAM_TYPE,
     content_texts,
@@ -65,7 +66,8 @@ class AnthropicProtocol:
     def events(self, request: ModelRequest, reply: ModelReply) -> Iterator[bytes]:  # noqa: ARG002
         """The events of a message, in the order in which the service sends them."""
         begun = _usage(reply) | {"output_tokens": min(1, reply.tokens.output_tokens)}
-        begun.pop("output_tokens_details", None)
+        for late in ("output_tokens_details", "iterations", "server_tool_use", "cost"):
+            begun.pop(late, None)
         yield _named("message_start", message=_message(reply) | {"usage": begun})
         for index, block in enumerate(_blocks(reply)):
             yield _named("content_block_start", index=index, content_block=_empty(block))
@@ -189,21 +191,30 @@ def _ending(reply: ModelReply) -> Json:
 
 
 def _usage(reply: ModelReply) -> Json:
-    tokens = reply.tokens
-    usage: Json = {
+    tokens, billing = reply.tokens, reply.billing
+    usage = _counts(tokens, billing.hour_write_tokens) | {"service_tier": billing.service_tier or "standard"}
+    if tokens.reasoning_tokens:
+        usage["output_tokens_details"] = {"thinking_tokens": tokens.reasoning_tokens}
+    if billing.searches:
+        usage["server_tool_use"] = {"web_search_requests": billing.searches, "web_fetch_requests": 0}
+    if reply.compaction is not None:
+        summary, message = _counts(reply.compaction, 0), _counts(tokens, billing.hour_write_tokens)
+        usage["iterations"] = [{"type": "compaction", **summary}, {"type": "message", **message}]
+    stated = {"speed": billing.speed, "inference_geo": billing.region, "cost": billing.cost_usd}
+    return usage | {name: value for name, value in stated.items() if value is not None}
+
+
+def _counts(tokens: Tokens, hour_write_tokens: int) -> Json:
+    return {
         "input_tokens": tokens.input_tokens,
         "cache_creation_input_tokens": tokens.cache_write_tokens,
         "cache_read_input_tokens": tokens.cache_read_tokens,
         "cache_creation": {
-            "ephemeral_5m_input_tokens": tokens.cache_write_tokens,
-            "ephemeral_1h_input_tokens": 0,
+            "ephemeral_5m_input_tokens": tokens.cache_write_tokens - hour_write_tokens,
+            "ephemeral_1h_input_tokens": hour_write_tokens,
         },
         "output_tokens": tokens.output_tokens,
-        "service_tier": "standard",
     }
-    if tokens.reasoning_tokens:
-        usage["output_tokens_details"] = {"thinking_tokens": tokens.reasoning_tokens}
-    return usage
 
 
 def _named(kind: str, **fields: Any) -> bytes:

@@ -154,7 +154,7 @@ def _envelope(reply: ModelReply, kind: str) -> Json:
         "object": kind,
         "created": reply.created,
         "model": reply.model,
-        "service_tier": "default",
+        "service_tier": reply.billing.service_tier or "default",
         "system_fingerprint": "fp_scripted",
     }
 
@@ -193,9 +193,15 @@ def _call(call: ReplyToolCall) -> Json:
     return {"id": f"call_{call.id}", "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
+def router_cost(reply: ModelReply) -> Json:
+    """The cost that a router such as OpenRouter adds to the usage."""
+    usd = reply.billing.cost_usd
+    return {} if usd is None else {"cost": usd, "is_byok": False, "cost_details": {"upstream_inference_cost": None}}
+
+
 def _usage(reply: ModelReply) -> Json:
     tokens = reply.tokens
-    return {
+    return router_cost(reply) | {
         "prompt_tokens": tokens.prompt_tokens,
         "completion_tokens": tokens.output_tokens,
         "total_tokens": tokens.total_tokens,

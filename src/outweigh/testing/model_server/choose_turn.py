@@ -23,7 +23,7 @@ from outweigh.testing.model_server.model_request import (
     find_position,
     turn_id,
 )
-from outweigh.testing.model_server.model_script import ErrorSpec, Script, Turn, When
+from outweigh.testing.model_server.model_script import NO_USAGE_SPEC, ErrorSpec, Script, Turn, When
 from outweigh.testing.model_server.provider_errors import make_error_reply
 
 JsonSchema = Mapping[str, Any]
@@ -159,6 +159,8 @@ def play_turn(
         calls=calls,
         stop=_stop_reason(turn, calls),
         tokens=_tokens(turn, script, request.protocol),
+        compaction=_compaction(turn, request.protocol),
+        billing=turn.billing,
     )
 
 
@@ -227,6 +229,13 @@ def _tokens(turn: Turn, script: Script, protocol: WireProtocol) -> Tokens:
     usage = turn.usage.over(script.usage)
     tokens = Tokens(**msgspec.structs.asdict(usage))
     return tokens.with_writes_as_input() if protocol is WireProtocol.GEMINI else tokens
+
+
+def _compaction(turn: Turn, protocol: WireProtocol) -> Tokens | None:
+    """The tokens of a summary; only Anthropic's protocol has it."""
+    if turn.billing.compaction is None or protocol is not WireProtocol.ANTHROPIC:
+        return None
+    return Tokens(**msgspec.structs.asdict(turn.billing.compaction.over(NO_USAGE_SPEC)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

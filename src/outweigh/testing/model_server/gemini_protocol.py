@@ -154,6 +154,9 @@ def _unsplit(text: str) -> Iterator[str]:
 
 def _answer(reply: ModelReply, parts: list[Json], *, ended: bool) -> Json:
     candidate: Json = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if ended and reply.billing.searches:
+        queries = [f"search {number}" for number in range(reply.billing.searches)]
+        candidate["groundingMetadata"] = {"webSearchQueries": queries}
     return {
         "candidates": [candidate | ({"finishReason": _STOP[reply.stop]} if ended else {})],
         "usageMetadata": _usage(reply, ended=ended),
@@ -175,5 +178,6 @@ def _usage(reply: ModelReply, *, ended: bool) -> Json:
     return {
         "promptTokenCount": tokens.prompt_tokens,
         "totalTokenCount": tokens.prompt_tokens + made,
+        **({} if reply.billing.service_tier is None else {"serviceTier": reply.billing.service_tier}),
         **{name: count for name, count in optional.items() if count},
     }

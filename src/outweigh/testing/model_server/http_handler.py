@@ -226,7 +226,7 @@ def _entry(
         tools=tuple(tool.name for tool in request.tools),
         rule=answer.rule,
         response_id=answer.reply.id(protocol.id_prefix) if generated else None,
-        tokens=answer.reply.tokens if generated else None,
+        tokens=answer.reply.billed_tokens if generated else None,
         usage_sent=answer.ending is Ending.ANSWERED and request.wants_usage,
         problem=answer.problem,
     )

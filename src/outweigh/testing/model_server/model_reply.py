@@ -7,6 +7,7 @@ from typing import Any
 
 from outweigh.testing.model_server.ledger import Tokens
 from outweigh.testing.model_server.model_request import OfferedToolKind, turn_id
+from outweigh.testing.model_server.model_script import BillingSpec
 
 _CHUNK_CHARACTERS = 24
 
@@ -32,7 +33,10 @@ class ReplyToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A complete answer. `number` is its number in the ledger and makes its id unique; `created` is a Unix time."""
+    """A complete answer. `number` is its number in the ledger and makes its id unique; `created` is a Unix time.
+
+    `tokens` are those that the counts of the answer include; `compaction` is billed beside them.
+    """
 
     number: int
     step: int
@@ -43,6 +47,13 @@ class ModelReply:
     calls: tuple[ReplyToolCall, ...]
     stop: StopReason
     tokens: Tokens
+    compaction: Tokens | None
+    billing: BillingSpec
+
+    @property
+    def billed_tokens(self) -> Tokens:
+        """All tokens that the answer costs."""
+        return self.tokens if self.compaction is None else self.tokens + self.compaction
 
     def id(self, prefix: str) -> str:
         """The answer's id with a provider's prefix; like the id of a tool call it says which turn it belongs to."""

@@ -63,6 +63,28 @@ DEFAULT_USAGE = UsageSpec(
 )
 """The tokens of an answer if the script does not state them."""
 
+NO_USAGE_SPEC = UsageSpec(
+    input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0, reasoning_tokens=0
+)
+"""No tokens, for what a script does not state of a summary."""
+
+
+class BillingSpec(Spec, frozen=True, kw_only=True):
+    """What an answer states about its bill beside its tokens, in the fields of each provider.
+
+    `searches` are searches that the provider makes itself. `compaction` are the tokens of a summary that the provider
+    makes before it answers, which Anthropic does not include in the counts of the message. `cost_usd` is the amount
+    that a router says it charged. A protocol leaves out what its provider does not state.
+    """
+
+    service_tier: SafeName | None = None
+    speed: SafeName | None = None
+    region: SafeName | None = None
+    searches: Count = 0
+    hour_write_tokens: Count = 0
+    compaction: UsageSpec | None = None
+    cost_usd: Annotated[float, Meta(ge=0, le=1e6)] | None = None
+
 
 class CallSpec(Spec, frozen=True, kw_only=True):
     """A call of the tool with this name, with exactly these arguments."""
@@ -111,6 +133,7 @@ class Turn(Spec, frozen=True, kw_only=True):
     run: Text | Annotated[list[Text], Meta(min_length=1)] | None = None
     tool_calls: list[CallSpec] = []  # noqa: RUF012
     usage: UsageSpec = UsageSpec()
+    billing: BillingSpec = BillingSpec()
     error: ErrorSpec | None = None
     cut: bool | CutSpec = False
     delay_seconds: Delay = 0.0
@@ -191,7 +214,7 @@ class Script(Spec, frozen=True, kw_only=True):
 
 
 _UNKNOWN_FIELD = re.compile(r"unknown field `([^`]*)`")
-_SCRIPT_TYPES = (CallSpec, Conversation, CutSpec, ErrorSpec, Script, Turn, UsageSpec, When)
+_SCRIPT_TYPES = (BillingSpec, CallSpec, Conversation, CutSpec, ErrorSpec, Script, Turn, UsageSpec, When)
 _KEYS = sorted({key for part in _SCRIPT_TYPES for key in part.__struct_fields__})
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from outweigh.testing.model_server.chat_protocol import OPENAI_ROLES, OpenAIErrors
+from outweigh.testing.model_server.chat_protocol import OPENAI_ROLES, OpenAIErrors, router_cost
 from outweigh.testing.model_server.model_protocol import (
     EVENT_STREAM_TYPE,
     MalformedRequestError,
@@ -33,6 +33,9 @@ def output_items(reply: ModelReply) -> Iterator[Json]:
     if reply.thinking:
         summary = [{"type": "summary_text", "text": reply.thinking}]
         yield {"id": reply.id("rs_"), "type": "reasoning", "summary": summary, "encrypted_content": None}
+    for number in range(reply.billing.searches):
+        action = {"type": "search", "query": f"search {number}"}
+        yield {"id": f"{reply.id('ws_')}_{number}", "type": "web_search_call", "status": "completed", "action": action}
     if reply.text:
         status = "incomplete" if reply.stop is StopReason.LENGTH else "completed"
         message = {"id": reply.id("msg_"), "type": "message", "status": status, "role": "assistant"}
@@ -221,7 +224,7 @@ def _begun(reply: ModelReply) -> Json:
         "parallel_tool_calls": True,
         "previous_response_id": None,
         "reasoning": {"effort": None, "summary": None},
-        "service_tier": "default",
+        "service_tier": reply.billing.service_tier or "default",
         "store": False,
         "temperature": 1.0,
         "text": {"format": {"type": "text"}},
@@ -247,7 +250,7 @@ def _ended(reply: ModelReply) -> Json:
 
 def _usage(reply: ModelReply) -> Json:
     tokens = reply.tokens
-    return {
+    return router_cost(reply) | {
         "input_tokens": tokens.prompt_tokens,
         "input_tokens_details": {
             "cached_tokens": tokens.cache_read_tokens,

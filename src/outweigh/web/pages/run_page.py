@@ -149,8 +149,8 @@ def _cost(run: RunRecord, row: RunRow) -> str:
         return UNKNOWN
     if run.cost.low_usd is not None and run.cost.high_usd is not None:
         amount = format_estimate(run.cost.usd, (run.cost.low_usd, run.cost.high_usd))
-        return f"{amount}, {run.cost.provenance.value} and in part estimated"
-    return f"{format_dollars(run.cost.usd)} ({run.cost.provenance.value})"
+        return f"{amount}, {run.cost.provenance.phrase} and in part estimated"
+    return f"{format_dollars(run.cost.usd)} ({run.cost.provenance.phrase})"
 
 
 def _token_count(run: RunRecord) -> str:
