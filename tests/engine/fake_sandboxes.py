@@ -80,3 +80,7 @@ class Copies:
             yield target
         finally:
             shutil.rmtree(target)
+
+    def snapshot(self, workspace: Path, target: Path) -> Path:
+        shutil.copytree(workspace, target, symlinks=True)
+        return target

@@ -15,7 +15,8 @@ from msgspec import Meta
 from outweigh.agents import acp_bridge
 from outweigh.agents.command_line import CommandLineAgent, Launch, LocationOptions, build_prompt
 from outweigh.agents.installed_program import current_python
-from outweigh.model.arm import Arm, McpServer, VariableName
+from outweigh.model.arm import Arm, McpServer
+from outweigh.model.base import VariableName
 from outweigh.model.failure import (
     Failure,
     FailureKind,

@@ -11,7 +11,8 @@ from msgspec import Meta
 
 from outweigh.model.base import Seconds, Spec
 from outweigh.model.source_document import SourceDocument, convert_options
-from outweigh.model.task import Command, WorkspacePath
+from outweigh.model.task import WorkspacePath
+from outweigh.model.task_environment import Command
 
 Probability = Annotated[float, Meta(ge=0, le=1)]
 Factor = Annotated[float, Meta(gt=0, le=1e6)]

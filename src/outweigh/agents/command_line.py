@@ -36,7 +36,7 @@ from outweigh.model.model_name import bare_model_name
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.source_document import convert_options
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, ServerEvidence, build_outcome
-from outweigh.ports.sandboxes import CommandEnding, Sandbox, SandboxError
+from outweigh.ports.sandboxes import CommandEnding, Sandbox, SandboxError, bare_sandbox, path_inside
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
 
 HomeArtifacts = Mapping[str, bytes]
@@ -94,7 +94,7 @@ def _remove_litter(sandbox: Sandbox, litter: Sequence[str]) -> None:
     if litter:
         command = ["/bin/sh", "-c", "rm -rf -- " + " ".join(litter)]
         with suppress(SandboxError):  # the agent can leave a workspace in which no command starts
-            sandbox.exec(command, environment={}, timeout_seconds=_CLEANUP_TIMEOUT_SECONDS)
+            bare_sandbox(sandbox).exec(command, environment={}, timeout_seconds=_CLEANUP_TIMEOUT_SECONDS)
 
 
 def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
@@ -104,7 +104,7 @@ def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
         content.extend(chunk[: _ARTIFACT_SIZE_LIMIT - len(content)])
 
     try:
-        done = sandbox.exec(
+        done = bare_sandbox(sandbox).exec(
             ["/bin/sh", "-c", _CAT_FILES, "sh", pattern],
             environment={"HOME": sandbox.home},
             timeout_seconds=_CLEANUP_TIMEOUT_SECONDS,
@@ -200,6 +200,11 @@ class CommandLineAgent(ABC):
         recorder = current_python().paths if recorded_servers(arm) else ()
         return tuple(dict.fromkeys((*found.paths, *recorder)))
 
+    def system_paths(self, arm: Arm) -> tuple[str, ...]:
+        """The paths of its installation below /usr, which the image of a task does not have."""
+        found = self.installed(arm)
+        return () if found is None else found.system_paths
+
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Start the program, read its output, and build the outcome from its report."""
         missing = self.missing(request.arm)
@@ -207,7 +212,8 @@ class CommandLineAgent(ABC):
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
         launch = self.launch(replace(request, arm=with_recorders(request.arm, sandbox.home)), sandbox.home)
         _write_files(sandbox.host_home, {**launch.files, **self._recorder_files(request, sandbox.home)})
-        command, environment = self.command(request.arm), self._environment(request, launch, sandbox.home)
+        command = [path_inside(sandbox, word) for word in self.command(request.arm)]
+        environment = self._environment(request, launch, sandbox.home)
         missing = missing_in_sandbox(sandbox, command[0], environment)
         if missing is not None:
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)

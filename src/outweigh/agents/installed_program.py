@@ -26,10 +26,14 @@ _NODE_MODULES = "node_modules"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledProgram:
-    """A program: the command that starts it, and the paths of the host that it needs."""
+    """A program: the command that starts it, and the paths of the host that it needs.
+
+    `system_paths` are those of them below /usr, which the image of a task does not have.
+    """
 
     command: tuple[str, ...]
     paths: tuple[str, ...]
+    system_paths: tuple[str, ...] = ()
 
     def version(self, flag: str = "--version") -> str | None:
         """The version that it prints, asked once per process; None where it prints none."""
@@ -48,15 +52,19 @@ def find_program(program: str, path: str) -> InstalledProgram | None:
         if node is None:
             return None
         command = (str(Path(node).resolve()), *interpreter[1:], str(real))
-        return InstalledProgram(command=command, paths=_needed_paths([_packages(real), real, Path(node).resolve()]))
+        return _installed(command, [_packages(real), real, Path(node).resolve()])
     if any(folder.name == _NODE_MODULES for folder in real.parents):  # a binary of a package may need files next to it
-        return InstalledProgram(command=(str(real),), paths=_needed_paths([_packages(real)]))
+        return _installed((str(real),), [_packages(real)])
     environment = real.parent.parent
     if (environment / "pyvenv.cfg").is_file():
         return InstalledProgram(
             command=(str(real),), paths=_needed_paths([environment, real, *_base_pythons(environment)])
         )
-    return InstalledProgram(command=(str(real),), paths=_needed_paths([real]))
+    return _installed((str(real),), [real])
+
+
+def _installed(command: tuple[str, ...], needed: Sequence[Path]) -> InstalledProgram:
+    return InstalledProgram(command=command, paths=_needed_paths(needed), system_paths=_system_paths(needed))
 
 
 def current_python() -> InstalledProgram:
@@ -105,6 +113,14 @@ def _needed_paths(paths: Sequence[Path]) -> tuple[str, ...]:
     shown = (*map(Path, SHOWN_BY_DEFAULT), *apart)
     return tuple(
         str(path) for path in apart if not any(path != other and path.is_relative_to(other) for other in shown)
+    )
+
+
+def _system_paths(paths: Sequence[Path]) -> tuple[str, ...]:
+    """The paths among these that belong to the host's system, each once, without those that contain each other."""
+    found = [path for path in dict.fromkeys(paths) if any(path.is_relative_to(top) for top in SHOWN_BY_DEFAULT)]
+    return tuple(
+        str(path) for path in found if not any(path != other and path.is_relative_to(other) for other in found)
     )
 
 

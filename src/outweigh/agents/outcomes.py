@@ -8,7 +8,7 @@ from outweigh.model.run_record import AgentIdentity
 from outweigh.model.task import Task
 from outweigh.model.usage import reported_cost
 from outweigh.ports.agents import AttemptOutcome, build_outcome
-from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox
+from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox, bare_sandbox
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.goal_progress import aligned_actions, reached_steps, shown_steps
 from outweigh.transcript.record_steps import record_steps
@@ -36,7 +36,7 @@ def missing_in_sandbox(sandbox: Sandbox, program: str, environment: Mapping[str,
     """
     if program == "sh":
         return None
-    done = sandbox.exec(
+    done = bare_sandbox(sandbox).exec(
         ["/bin/sh", "-c", _FIND_PROGRAM, "sh", program], environment=environment, timeout_seconds=_LOOK_SECONDS
     )
     if done.ending is not CommandEnding.EXITED or done.exit_code == 0:

@@ -6,9 +6,9 @@ their workspace. The store notes where it is, so that the next engine can remove
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -18,6 +18,7 @@ from tempfile import gettempdir
 from threading import Event
 
 from outweigh.app.suite_sandbox import choose_sandbox
+from outweigh.app.task_images import image_files
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.setup_check import expected_setup
@@ -32,7 +33,7 @@ from outweigh.model.suite import SuiteSpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import Gateway, HostAccess
-from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.ports.sandboxes import ReadyImage, SandboxProvider
 from outweigh.prices import price_tables, read_prices
 from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.run_store import FolderRunStore
@@ -99,18 +100,19 @@ def _remove_scratch(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteAdapters:
-    """What a suite needs from this machine."""
+    """What a suite needs from this machine. `images` are those of tasks that run in their own, once they are ready."""
 
     sandboxes: SandboxProvider
     agents: dict[str, Agent]
     secrets: dict[str, str]
+    images: Mapping[str, ReadyImage] = field(default_factory=dict)
 
 
 def load_suite_adapters(suite: LoadedSuite) -> SuiteAdapters:
     """Find everything the suite names; what is missing is refused before anything is written or paid for."""
     AllowedHosts(suite.spec.sandbox.allow_hosts)
     return SuiteAdapters(
-        sandboxes=choose_sandbox(suite.spec.sandbox.kind), agents=_agents(suite), secrets=_secrets(suite)
+        sandboxes=choose_sandbox(suite.spec.sandbox, suite.tasks), agents=_agents(suite), secrets=_secrets(suite)
     )
 
 
@@ -136,7 +138,11 @@ def build_engine_deps(
         overlays=suite.overlays,
         agents=adapters.agents,
         sandboxes=adapters.sandboxes,
-        workspaces=WorkspaceCache(scratch.folder / "pristine", remove=_leave_in_place),
+        workspaces=WorkspaceCache(
+            scratch.folder / "pristine",
+            remove=_leave_in_place,
+            image_files=image_files(adapters.sandboxes, adapters.images),
+        ),
         store=store,
         sandbox=suite.spec.sandbox,
         limits=suite.spec.limits,
@@ -154,6 +160,7 @@ def build_engine_deps(
         keep_bodies=suite.spec.gateway.keep_bodies,
         allow=suite.spec.gateway.allow,
         rule_labels=read_rule_labels(store.folder),
+        images=adapters.images,
     )
 
 

@@ -19,6 +19,7 @@ from outweigh.app.probe_agents import arms_that_ask, probe_agents, probe_harbor,
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
 from outweigh.app.suite_selection import read_suite, require_known_agents
+from outweigh.app.task_images import first_image
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.engine.attack import TriedCheat
 from outweigh.engine.cheats import CHEATS
@@ -28,7 +29,7 @@ from outweigh.errors import UsageError
 from outweigh.model.preflight_result import PreflightResult
 from outweigh.model.suite import Executor, SandboxSpec
 from outweigh.plugins import adapter_names, load_adapter
-from outweigh.ports.sandboxes import SandboxError, SandboxProvider
+from outweigh.ports.sandboxes import ReadyImage, SandboxError, SandboxProvider
 from outweigh.prices import GenaiPrices
 from outweigh.report.doctor_page import (
     CheatOutcome,
@@ -141,6 +142,7 @@ def _smoke_test_arms(suite: LoadedSuite | None, announce: Notify) -> Iterator[Ru
         allow=() if suite is None else suite.spec.gateway.allow,
         model_aliases={} if suite is None else suite.spec.gateway.model_aliases,
         required=suite is not None,
+        suite=suite,
     )
 
 
@@ -202,8 +204,9 @@ def probe_sandboxes(suite: LoadedSuite | None) -> Iterator[RunRequirement]:
     """Every kind that is installed; the one that the suite asks for must work."""
     spec = SandboxSpec() if suite is None else suite.spec.sandbox
     for name in adapter_names("sandbox"):
-        is_chosen = suite is not None and name == sandbox_name(spec.kind)
-        yield _probe_sandbox(load_adapter("sandbox", name), spec if is_chosen else SandboxSpec(), is_chosen=is_chosen)
+        is_chosen = suite is not None and name == sandbox_name(spec, suite.tasks)
+        own = suite if is_chosen else None
+        yield _probe_sandbox(load_adapter("sandbox", name), spec if is_chosen else SandboxSpec(), own)
 
 
 def probe_prices() -> RunRequirement:
@@ -235,12 +238,15 @@ def _probe_space(what: str, folder: Path) -> RunRequirement:
     )
 
 
-def _probe_sandbox(provider: SandboxProvider, spec: SandboxSpec, *, is_chosen: bool) -> RunRequirement:
+def _probe_sandbox(provider: SandboxProvider, spec: SandboxSpec, suite: LoadedSuite | None) -> RunRequirement:
+    """Whether a kind works; with the suite that has chosen it, whether it works for that suite."""
+    is_chosen = suite is not None
     missing, startup, detail = provider.missing(), None, "the suite's" if is_chosen else ""
     try:
         if missing is None:
             limited = with_default_limits(spec, 1) if provider.name != "local" else spec
-            startup = min(_time_start(provider, limited) for _ in range(_STARTS))
+            image = first_image(suite, provider)
+            startup = min(_time_start(provider, limited, image) for _ in range(_STARTS))
             notes = (detail, _unkept_defaults(provider, spec, limited), _protection_note(provider))
             detail = ", ".join(filter(None, notes))
     except (SandboxError, OSError) as fault:
@@ -260,7 +266,7 @@ def _probe_sandbox(provider: SandboxProvider, spec: SandboxSpec, *, is_chosen: b
     )
 
 
-def _time_start(provider: SandboxProvider, spec: SandboxSpec) -> float:
+def _time_start(provider: SandboxProvider, spec: SandboxSpec, image: ReadyImage | None) -> float:
     """How long it takes from nothing to the end of a first command."""
     with tempfile.TemporaryDirectory(prefix="outweigh-doctor-") as folder:
         workspace, home = Path(folder, "workspace"), Path(folder, "home")
@@ -270,7 +276,7 @@ def _time_start(provider: SandboxProvider, spec: SandboxSpec) -> float:
         with open_allowed_hosts(spec) as hosts:
             ports = RunEgress(hosts()).ports
             request = build_sandbox_request(
-                spec, workspace=workspace, home=home, label=label, cancel=Event(), ports=ports
+                spec, workspace=workspace, home=home, label=label, cancel=Event(), ports=ports, image=image
             )
             began = monotonic()
             with provider.open(request) as sandbox:

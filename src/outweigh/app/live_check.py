@@ -15,6 +15,7 @@ from outweigh.app.one_attempt import AttemptSetting, OneAttempt, attempt_once
 from outweigh.app.probe_agents import arms_that_ask
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
+from outweigh.app.task_images import first_image
 from outweigh.engine.failure_streak import diagnose
 from outweigh.engine.judging.ask import ask_with_timeout
 from outweigh.engine.load_suite import LoadedSuite
@@ -111,6 +112,7 @@ def _live_setting(suite: LoadedSuite) -> Iterator[AttemptSetting]:
             budget_usd=spec.limits.budget_usd,
             secrets={name: value for name, value in os.environ.items() if name in adapters.secrets},
             hosts=hosts,
+            image=first_image(suite, adapters.sandboxes),
         )
 
 

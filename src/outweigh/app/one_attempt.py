@@ -7,10 +7,11 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
+from outweigh.engine.attempt import show_agent
 from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request
 from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.model.arm import Arm
@@ -20,7 +21,7 @@ from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeteredCalls, MeterRequest, ModelAccess
-from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxProvider
+from outweigh.ports.sandboxes import ReadyImage, Sandbox, SandboxError, SandboxProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class AttemptSetting:
     """What the attempts of several arms share. Without a gateway an agent asks its model directly.
 
     Sandboxes have the `label` and lie in `folder`, so that what a killed engine leaves behind is found by the next one.
+    `image` is that of a task, where tasks have their own.
     """
 
     overlays: Mapping[str, bytes]
@@ -43,6 +45,7 @@ class AttemptSetting:
     label: str = field(default_factory=lambda: f"outweigh-doctor:{os.getpid()}")
     folder: Path | None = None
     cancel: Event = field(default_factory=Event)
+    image: ReadyImage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +98,15 @@ def _attempt(
         home.mkdir()
         ports = egress.ports if meter is None else (*egress.ports, meter.port)
         request = build_sandbox_request(
-            setting.sandbox, workspace=workspace, home=home, label=setting.label, cancel=setting.cancel, ports=ports
+            setting.sandbox,
+            workspace=workspace,
+            home=home,
+            label=setting.label,
+            cancel=setting.cancel,
+            ports=ports,
+            image=setting.image,
         )
-        shown = (*request.read_only, *agent.read_only(arm))
-        with setting.sandboxes.open(replace(request, read_only=tuple(dict.fromkeys(shown)))) as sandbox:
+        with setting.sandboxes.open(show_agent(request, agent, arm)) as sandbox:
             for file in arm.overlay:
                 sandbox.write(file.path, setting.overlays[file.sha256], executable=file.executable)
             access = None

@@ -2,15 +2,17 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
+from outweigh.app.task_images import NO_IMAGES, image_files, prepare_task_images
 from outweigh.engine.attack import TriedCheat, attack
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.preflight import PreflightContext, preflight
@@ -18,6 +20,7 @@ from outweigh.engine.sandbox_request import RunEgress
 from outweigh.errors import EvidenceError
 from outweigh.model.preflight_result import Preflight, PreflightResult
 from outweigh.plugins import load_adapter
+from outweigh.ports.sandboxes import ReadyImage, SandboxProvider
 from outweigh.store.preflight_file import read_preflight, write_preflight
 from outweigh.workspace.cache import WorkspaceCache
 
@@ -34,7 +37,7 @@ def preflight_tasks(suite: LoadedSuite) -> list[PreflightResult]:
     """Untouched, noop and oracle for every task. Needs the sandbox and git, but no agent and no secret."""
     with tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch:
         # Not an engine's label: a run that clears up after a killed engine must leave this alone.
-        return _preflight_all(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}")
+        return _preflight_all(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}", _own_images(suite))
 
 
 def attack_tasks(suite: LoadedSuite, results: Sequence[PreflightResult]) -> dict[str, tuple[TriedCheat, ...]]:
@@ -42,7 +45,7 @@ def attack_tasks(suite: LoadedSuite, results: Sequence[PreflightResult]) -> dict
     names = {result.task_id: result.case_names for result in results}
     with (
         tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch,
-        _opened_context(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}") as context,
+        _opened_context(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}", _own_images(suite)) as context,
     ):
         tried = try_all(suite.tasks, context.cancel, lambda task: attack(task, context, names[task.id]))
         return dict(zip((task.id for task in suite.tasks), tried, strict=True))
@@ -54,7 +57,13 @@ def store_preflight(folder: Path, suite: LoadedSuite, results: Sequence[Prefligh
 
 
 def require_preflight(
-    folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, ignore_faults: bool
+    folder: Path,
+    suite: LoadedSuite,
+    *,
+    scratch: Path,
+    label: str,
+    ignore_faults: bool,
+    images: Mapping[str, ReadyImage] = NO_IMAGES,
 ) -> Sequence[PreflightResult]:
     """Before the first paid run: a task that cannot show anything stops the experiment, unless the user insists.
 
@@ -64,7 +73,7 @@ def require_preflight(
     results = _stored_results(folder, suite)
     # What stood in the way may be mended without a change to any task: a tool was installed, the disk has room again.
     if results is None or not (ignore_faults or all(result.fit for result in results)):
-        results = _preflight_all(suite, scratch, label)
+        results = _preflight_all(suite, scratch, label, images)
         store_preflight(folder, suite, results)
     faults = [
         f"{result.task_id}: {finding.message}" for result in results for finding in result.findings if finding.blocking
@@ -83,13 +92,24 @@ def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResul
     kept = read_preflight(folder)
     if kept is None:
         return None
-    kind = sandbox_name(suite.spec.sandbox.kind)
+    kind = sandbox_name(suite.spec.sandbox, suite.tasks)
     tried = {result.task_id: (result.task_checksum, result.sandbox) for result in kept.tasks}
     return kept.tasks if tried == {task.id: (task.checksum, kind) for task in suite.tasks} else None
 
 
-def _preflight_all(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
-    with _opened_context(suite, scratch, label) as context:
+def _own_images(suite: LoadedSuite) -> Mapping[str, ReadyImage]:
+    return prepare_task_images(suite, _provider(suite))
+
+
+def _provider(suite: LoadedSuite) -> SandboxProvider:
+    provider: SandboxProvider = load_adapter("sandbox", sandbox_name(suite.spec.sandbox, suite.tasks))
+    return provider
+
+
+def _preflight_all(
+    suite: LoadedSuite, scratch: Path, label: str, images: Mapping[str, ReadyImage]
+) -> list[PreflightResult]:
+    with _opened_context(suite, scratch, label, images) as context:
         return try_all(suite.tasks, context.cancel, lambda task: preflight(task, context))
 
 
@@ -114,23 +134,28 @@ def try_all(
 
 
 @contextmanager
-def _opened_context(suite: LoadedSuite, scratch: Path, label: str) -> Iterator[PreflightContext]:
+def _opened_context(
+    suite: LoadedSuite, scratch: Path, label: str, images: Mapping[str, ReadyImage]
+) -> Iterator[PreflightContext]:
     """What tries are made with; the way to allowed hosts is open meanwhile."""
     with open_allowed_hosts(suite.spec.sandbox) as hosts:
-        context = _preflight_context(suite, scratch, label, RunEgress(hosts()))
+        context = replace(_preflight_context(suite, scratch, label, images), egress=RunEgress(hosts()))
         context.scratch.mkdir()
         yield context
 
 
-def _preflight_context(suite: LoadedSuite, scratch: Path, label: str, egress: RunEgress) -> PreflightContext:
+def _preflight_context(
+    suite: LoadedSuite, scratch: Path, label: str, images: Mapping[str, ReadyImage]
+) -> PreflightContext:
+    provider = _provider(suite)
     return PreflightContext(
-        sandboxes=load_adapter("sandbox", sandbox_name(suite.spec.sandbox.kind)),
-        workspaces=WorkspaceCache(scratch / "pristine"),
+        sandboxes=provider,
+        workspaces=WorkspaceCache(scratch / "pristine", image_files=image_files(provider, images)),
         scratch=scratch / "preflight",
         sandbox=with_default_limits(suite.spec.sandbox, PREFLIGHT_JOBS),
         label=label,
         solution_timeout_seconds=suite.spec.limits.timeout_seconds,
         cancel=Event(),
-        egress=egress,
         judged=bool(suite.spec.judges),
+        images=images,
     )

@@ -32,6 +32,7 @@ from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
 from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
 from outweigh.app.suite_versions import ReusedResults, SuiteVersions, find_versions
+from outweigh.app.task_images import prepare_task_images, require_agents_start
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.try_arms import TryRequest
 from outweigh.app.until_decided import Looks, looks_of_store
@@ -222,6 +223,10 @@ class _SuiteRun:
     def through_engine(self, adapters: SuiteAdapters) -> EndReason:
         """Attempt the trials in sandboxes of this machine."""
         signals, label = StopSignals(), engine_label(self.folder)
+        # Before anything is stored or paid for: an image may not build, and an agent may not start in it.
+        images = prepare_task_images(self.suite, adapters.sandboxes, self.observer.notify)
+        require_agents_start(self.suite, adapters.sandboxes, adapters.agents, images)
+        adapters = replace(adapters, images=images)
         with FolderRunStore.open(self.folder) as store:
             self._begin(store, adapters.secrets.values())
             self._remove_leftovers(adapters, label)
@@ -233,7 +238,12 @@ class _SuiteRun:
             ):
                 self._check_arms(store, adapters, scratch, label)
                 tried = require_preflight(
-                    self.folder, self.suite, scratch=scratch, label=label, ignore_faults=self.request.assume_yes
+                    self.folder,
+                    self.suite,
+                    scratch=scratch,
+                    label=label,
+                    ignore_faults=self.request.assume_yes,
+                    images=images,
                 )
                 deps = build_engine_deps(
                     self.suite,

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from outweigh.app.one_attempt import AttemptSetting, OneAttempt, attempt_once
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox
+from outweigh.app.task_images import first_image
+from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.setup_check import check_setup, expected_setup
 from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
 from outweigh.gateway.upstream import ModelUpstream
@@ -46,12 +48,13 @@ def smoke_test_arms(
     allow: tuple[str, ...] = (),
     model_aliases: Mapping[str, str] | None = None,
     required: bool,
+    suite: LoadedSuite | None = None,
 ) -> Iterator[RunRequirement]:
     """Try one arm after the other in such a sandbox; where they are required, one that fails blocks.
 
     Nothing of value goes into a try: no secret of the arms.
     """
-    sandboxes = choose_sandbox(spec.kind)
+    sandboxes = choose_sandbox(spec, () if suite is None else suite.tasks)
     agents: dict[str, Agent] = {name: load_adapter("agent", name) for name in {arm.agent for arm in arms}}
     expected = expected_setup({arm.name: arm for arm in arms}, overlays, agents, model_aliases)
     with open_scripted_model(arms) as gateway:
@@ -63,6 +66,7 @@ def smoke_test_arms(
             expected=expected,
             timeout_seconds=SMOKE_TIMEOUT_SECONDS,
             allow=allow,
+            image=first_image(suite, sandboxes),
         )
         for arm in arms:
             tried = try_arm(setting, arm)

@@ -24,6 +24,7 @@ from outweigh.engine.setup_check import expected_setup
 from outweigh.gateway.named_providers import provider_variables
 from outweigh.model.arm import Arm
 from outweigh.model.suite import SandboxSpec
+from outweigh.ports.sandboxes import ReadyImage
 from outweigh.report.formatting import count_of
 from outweigh.store.tried_arms_file import TriedArm, read_tried_arms, write_tried_arms
 from outweigh.version import __version__
@@ -49,6 +50,11 @@ class TryRequest:
     jobs: int
     keep_faults: bool = False
     timeout_seconds: float = TRY_TIMEOUT_SECONDS
+
+    @property
+    def image(self) -> ReadyImage | None:
+        """The image in which arms are tried: that of the first task, where tasks have their own."""
+        return next(iter(self.adapters.images.values()), None)
 
     def may_try(self, arm: Arm) -> bool:
         """Whether a try is free and tells anything: the agent asks a model, and can be led to another one.
@@ -89,6 +95,7 @@ def _setting_sha256(request: TryRequest, arm: Arm) -> str:
         msgspec.to_builtins(spec.sandbox),
         sorted(spec.gateway.allow),
         sorted(spec.gateway.model_aliases.items()),
+        *(() if request.image is None else (request.image.name,)),
     ]
     return sha256(msgspec.json.encode(parts)).hexdigest()
 
@@ -115,6 +122,7 @@ def _try_all(request: TryRequest, arms: Sequence[Arm], settings: Sequence[str]) 
                 label=f"{request.label}:try",
                 folder=request.scratch,
                 cancel=cancel,
+                image=request.image,
             )
             tried = try_arm(attempt, arm)
             return TriedArm(arm=arm.name, setting=setting, faults=tried.faults, models=tried.models, apis=tried.apis)

@@ -39,24 +39,24 @@ def attack(task: Task, context: PreflightContext, expected_cases: CaseNames) -> 
 def _try_cheat(cheat: Cheat, task: Task, context: PreflightContext, expected: CaseNames) -> TriedCheat:
     try:
         pristine = context.workspaces.prepare(task)
-        with private_sandbox_request(task, context, pristine, f"attack-{cheat.name}") as request:
+        with private_sandbox_request(task, context, pristine, f"attack-{cheat.name}") as (request, untouched):
             if not apply_cheat(cheat, request.workspace, task):
                 return TriedCheat(cheat=cheat, checks=None)
-            said = _run_script(cheat, context, request)
-            subject = CheckSubject(untouched=pristine, answer=said, expected_cases=expected)
+            said = _run_script(cheat, task, context, request)
+            subject = CheckSubject(untouched=untouched, answer=said, expected_cases=expected)
             return TriedCheat(cheat=cheat, checks=evaluate_workspace(task, context, request, subject).results)
     except (SandboxError, untrusted_files.UnsafePathError, OSError) as fault:
         return TriedCheat(cheat=cheat, checks=None, fault=str(fault))
 
 
-def _run_script(cheat: Cheat, context: PreflightContext, request: SandboxRequest) -> str:
+def _run_script(cheat: Cheat, task: Task, context: PreflightContext, request: SandboxRequest) -> str:
     """Run the cheat's script as an agent would, in a sandbox without tests and solution; returns what it printed."""
     if cheat.script is None:
         return ""
     with context.sandboxes.open(request) as sandbox:
         done = sandbox.exec(
             ["sh", "-c", cheat.script],
-            environment=context.environment_in(sandbox),
+            environment=context.environment_in(sandbox, task),
             timeout_seconds=context.solution_timeout_seconds,
         )
     return done.stdout.decode(errors="replace")

@@ -19,8 +19,15 @@ from outweigh.engine.checks.evaluate import CaseNames, CheckSubject, evaluate_ch
 from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
 from outweigh.engine.finish import finish_attempt
 from outweigh.engine.run_draft import RunDraft, build_record
-from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, occupied_bytes, watch_disk_quota
+from outweigh.engine.sandbox_request import (
+    RunEgress,
+    build_sandbox_request,
+    limit_to_task,
+    occupied_bytes,
+    watch_disk_quota,
+)
 from outweigh.engine.setup_check import ExpectedSetup
+from outweigh.engine.stages import ServedSandbox, StageError, WorkSetting, around_work, check_environment
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
@@ -29,9 +36,9 @@ from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
 from outweigh.model.suite import LimitsSpec, SandboxSpec
 from outweigh.model.task import Task
-from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, NeedsSystemPaths
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeterRequest, ModelAccess
-from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxProvider, SandboxRequest
+from outweigh.ports.sandboxes import ForwardedPort, ReadyImage, Sandbox, SandboxError, SandboxProvider, SandboxRequest
 from outweigh.ports.stores import RunStore
 from outweigh.ports.workspaces import Workspaces
 
@@ -41,7 +48,8 @@ class EngineDeps:
     """What all attempts of an experiment share: the suite's material, the machine's services and the store.
 
     `survey` makes a workspace readable that an agent left, and returns why it cannot be read, None where it can.
-    `expected_cases` are the test cases that solved runs reported, by task and check.
+    `expected_cases` are the test cases that solved runs reported, by task and check. `images` are the images of tasks
+    that run in their own.
     """
 
     tasks: Mapping[str, Task]
@@ -68,6 +76,11 @@ class EngineDeps:
     allow: tuple[str, ...] = ()
     rule_labels: Mapping[str, str | int] = field(default_factory=dict)
     expected_cases: Mapping[str, CaseNames] = field(default_factory=dict)
+    images: Mapping[str, ReadyImage] = field(default_factory=dict)
+
+    def sandbox_for(self, task: Task) -> SandboxSpec:
+        """The settings of the sandbox of a task."""
+        return limit_to_task(self.sandbox, task, self.images.get(task.id))
 
 
 @contextmanager
@@ -100,8 +113,14 @@ def agent_sandbox_request(
 ) -> SandboxRequest:
     """The agent's request has what the agent is installed in, and the port of its model."""
     ports = request.ports if meter is None else (*request.ports, meter.port)
-    programs = deps.agents[draft.arm.agent].read_only(draft.arm)
-    return replace(request, ports=ports, read_only=tuple(dict.fromkeys((*request.read_only, *programs))))
+    return show_agent(replace(request, ports=ports), deps.agents[draft.arm.agent], draft.arm)
+
+
+def show_agent(request: SandboxRequest, agent: Agent, arm: Arm) -> SandboxRequest:
+    """The request with the paths that an agent is installed in; the image of a task has no system of the host."""
+    system = agent.system_paths(arm) if request.task_image is not None and isinstance(agent, NeedsSystemPaths) else ()
+    shown = dict.fromkeys((*request.read_only, *agent.read_only(arm)))
+    return replace(request, read_only=tuple(shown), system_paths=system)
 
 
 def run_agent(
@@ -130,7 +149,12 @@ def _attempt_request(
         arm=arm,
         timeout_seconds=draft.task.timeout_seconds or deps.limits.timeout_seconds,
         budget_usd=deps.limits.budget_usd,
-        environment={**variables, **arm.environment, **{name: deps.secrets[name] for name in arm.secrets}},
+        environment={
+            **variables,
+            **draft.task.work.environment,
+            **arm.environment,
+            **{name: deps.secrets[name] for name in arm.secrets},
+        },
         model_access=access,
     )
 
@@ -184,21 +208,14 @@ def _settle_failure(deps: EngineDeps, draft: RunDraft, fault: Exception) -> None
 
 def _is_agents_fault(deps: EngineDeps, draft: RunDraft, fault: Exception) -> bool:
     """Whether the agent could have broken the attempt: it had started, and the engine itself does not fail."""
-    if not draft.started or deps.cancel.is_set():
+    if not draft.started or deps.cancel.is_set() or isinstance(fault, StageError):
         return False
     if is_disk_full(fault) and not draft.filled_disk:
         return False
     folder = deps.scratch / f"{draft.planned.position}.{draft.number}.test"
     try:
         folder.mkdir(parents=True)
-        request = build_sandbox_request(
-            deps.sandbox,
-            workspace=folder,
-            home=folder,
-            label=f"{deps.label}:{draft.run_id}",
-            cancel=deps.cancel,
-            ports=(),
-        )
+        request = _build_request(deps, draft, folder, folder, ports=())
         return sandbox_works(deps.sandboxes, deps.workspaces, request, deps.workspaces.prepare(draft.task), folder)
     except OSError:
         return False
@@ -226,24 +243,23 @@ def _new_draft(deps: EngineDeps, planned: PlannedRun, number: int, started_at: d
 
 
 def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
-    pristine = deps.workspaces.prepare(draft.task)
+    untouched = deps.workspaces.prepare(draft.task)
     began = monotonic()
     with (
         _private_folder(deps, draft) as folder,
-        deps.workspaces.lay_out(pristine, folder / "workspace") as workspace,
+        deps.workspaces.lay_out(untouched, folder / "workspace") as workspace,
         _record_refused_hosts(draft, RunEgress(deps.hosts())) as egress,
-        watch_disk_quota(folder, deps.sandbox.disk_mb, deps.cancel) as quota,
+        around_work(setting := _work_setting(deps, draft, workspace, egress), untouched) as pristine,
+        watch_disk_quota(folder, deps.sandbox_for(draft.task).disk_mb, deps.cancel) as quota,
     ):
-        request = replace(_sandbox_request(deps, workspace, folder / "home", draft.run_id, egress), cancel=quota.cancel)
+        request = replace(setting.request, cancel=quota.cancel)
         with (
             open_meter(deps, draft) as meter,
             deps.sandboxes.open(agent_sandbox_request(deps, draft, request, meter)) as sandbox,
         ):
             _lay_overlay(deps, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = run_agent(
-                deps, draft, WatchedSandbox(sandbox, draft.mark_started), meter, egress.variables(sandbox)
-            )
+            draft.outcome = run_agent(deps, draft, _watched(draft, sandbox), meter, egress.variables(sandbox))
         draft.artifacts.update(draft.outcome.artifacts)
         if (too_much := quota.exceeded()) is not None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
@@ -261,6 +277,12 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         if (too_much := quota.exceeded()) is not None:
             draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
             draft.checks = failed_checks(draft.task, too_much)
+
+
+def _watched(draft: RunDraft, sandbox: Sandbox) -> Sandbox:
+    """The sandbox as the agent gets it: with the task's services, and watched for its first command."""
+    services = draft.task.work.services
+    return WatchedSandbox(ServedSandbox(sandbox, services) if services else sandbox, draft.mark_started)
 
 
 def _fail_unread(draft: RunDraft, reason: str) -> None:
@@ -291,7 +313,14 @@ def _run_checks(
         expected_cases=deps.expected_cases.get(draft.task.id, {}),
     )
     wanted = CheckSandboxRequest(
-        provider=deps.sandboxes, sandbox=request, folder=folder, tests=draft.task.tests_folder, egress=egress
+        provider=deps.sandboxes,
+        sandbox=request,
+        folder=folder,
+        tests=draft.task.tests_folder,
+        environment=check_environment(draft.task, request),
+        egress=egress,
+        stage=draft.task.checking,
+        work=draft.task.work,
     )
     with open_check_sandbox(wanted) as sandbox:
         checked = evaluate_checks(draft.task, sandbox, subject)
@@ -301,15 +330,30 @@ def _run_checks(
     draft.artifacts.update(checked.artifacts)
 
 
-def _sandbox_request(deps: EngineDeps, workspace: Path, home: Path, run_id: str, egress: RunEgress) -> SandboxRequest:
+def _work_setting(deps: EngineDeps, draft: RunDraft, workspace: Path, egress: RunEgress) -> WorkSetting:
+    home = workspace.with_name("home")
     home.mkdir()
+    return WorkSetting(
+        stage=draft.task.work,
+        provider=deps.sandboxes,
+        request=_build_request(deps, draft, workspace, home, ports=egress.ports),
+        workspaces=deps.workspaces,
+        egress=egress,
+    )
+
+
+def _build_request(
+    deps: EngineDeps, draft: RunDraft, workspace: Path, home: Path, *, ports: tuple[ForwardedPort, ...]
+) -> SandboxRequest:
     return build_sandbox_request(
-        deps.sandbox,
+        deps.sandbox_for(draft.task),
         workspace=workspace,
         home=home,
-        label=f"{deps.label}:{run_id}",
+        label=f"{deps.label}:{draft.run_id}",
         cancel=deps.cancel,
-        ports=egress.ports,
+        ports=ports,
+        image=deps.images.get(draft.task.id),
+        cpus=None if draft.task.image is None else draft.task.image.cpus,
     )
 
 

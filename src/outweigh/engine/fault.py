@@ -11,17 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from outweigh.engine.checks.check_outcome import CHECK_DETAIL_LIMIT
+from outweigh.engine.sandbox_wrapper import SandboxWrapper
 from outweigh.errors import UsageError
 from outweigh.model.run_record import CheckResult
 from outweigh.model.task import Task
 from outweigh.ports.sandboxes import (
     CommandEnding,
     CompletedCommand,
-    Mount,
     Sandbox,
     SandboxError,
     SandboxProvider,
     SandboxRequest,
+    bare_sandbox,
 )
 from outweigh.ports.workspaces import Workspaces
 
@@ -33,45 +34,17 @@ _DISK_SHARE = 0.25
 """A run that took this share of the free disk has filled it, and not its neighbours."""
 
 
-class WatchedSandbox:
+class WatchedSandbox(SandboxWrapper):
     """A sandbox that tells when the first command is started in it; until then, nothing is the agent's fault."""
 
     def __init__(self, sandbox: Sandbox, on_start: Callable[[], None]) -> None:
-        self._sandbox = sandbox
+        super().__init__(sandbox)
         self._on_start = on_start
 
     @property
-    def workspace(self) -> str:
-        """The path of the workspace inside the sandbox."""
-        return self._sandbox.workspace
-
-    @property
-    def host_workspace(self) -> Path:
-        """The path of the workspace on the host."""
-        return self._sandbox.host_workspace
-
-    @property
-    def home(self) -> str:
-        """The path of the home folder inside the sandbox."""
-        return self._sandbox.home
-
-    @property
-    def host_home(self) -> Path:
-        """The path of the home folder on the host."""
-        return self._sandbox.host_home
-
-    @property
-    def confine(self) -> str | None:
-        """The path inside of the program that confines others."""
-        return self._sandbox.confine
-
-    def mounted_at(self, mount: Mount) -> str:
-        """The path inside the sandbox of a folder that the request names."""
-        return self._sandbox.mounted_at(mount)
-
-    def port(self, name: str) -> int:
-        """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""
-        return self._sandbox.port(name)
+    def bare(self) -> Sandbox:
+        """The same sandbox, watched too, whose commands start no services."""
+        return WatchedSandbox(bare_sandbox(self._sandbox), self._on_start)
 
     def exec(
         self,
@@ -84,17 +57,9 @@ class WatchedSandbox:
     ) -> CompletedCommand:
         """Run a command in the workspace."""
         self._on_start()
-        return self._sandbox.exec(
+        return super().exec(
             command, environment=environment, timeout_seconds=timeout_seconds, stdin=stdin, on_output=on_output
         )
-
-    def read(self, path: str, limit: int) -> bytes | None:
-        """Read a file of the workspace."""
-        return self._sandbox.read(path, limit)
-
-    def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
-        """Write a file into the workspace."""
-        self._sandbox.write(path, content, executable=executable)
 
 
 def sandbox_works(

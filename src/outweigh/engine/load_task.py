@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from outweigh.engine.checks.invalid_checks import refuse_impossible_checks
+from outweigh.engine.load_environment import BUILD_FILES, load_image, load_stages, stages_identity
 from outweigh.engine.tree_digest import file_sha256, tree_digest
 from outweigh.errors import UsageError, quote_value
 from outweigh.model.base import SafeName, Seconds
@@ -91,8 +92,6 @@ def _deepest_folder(pattern: str, folder: Path) -> tuple[Path, str | None]:
 
 _FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 IMPLICIT_CHECK = "reward"
-BUILD_FILES = frozenset({"Dockerfile", "docker-compose.yaml"})
-"""Files of environment/ that build a container and are not part of the workspace."""
 # The script's first line names its interpreter.
 _RUN_SCRIPT = 'exec "$OUTWEIGH_TESTS/test.sh"'
 
@@ -114,6 +113,7 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
     checks = checks or _implicit_checks(folder, file)
     refuse_impossible_checks(checks, str(source))
     timeout = settings.timeout_seconds or file.convert(_HarborTimeout, at=("agent",)).timeout_sec
+    work, checking = load_stages(settings)
     return Task(
         id=_task_name(folder, file),
         instruction=instruction,
@@ -128,6 +128,9 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
         checksum=_checksum(folder, document, instruction, checks, settings, workspace, timeout),
         rubric=_rubric(folder, settings, source),
         reveal_solution=settings.reveal_solution,
+        image=load_image(folder, file, has_workspace=settings.workspace is not None),
+        work=work,
+        checking=checking,
     )
 
 
@@ -183,6 +186,7 @@ def _checksum(
         "timeout_seconds": timeout,
         "harbor": {table: document.get(table) for table in ("environment", "verifier", "agent")},
         "folders": {name: _digest(folder / name) for name in ("environment", "tests", "solution")},
+        **stages_identity(settings),
     }
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
 

@@ -8,17 +8,24 @@ reports are expected of every run.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
 from outweigh.engine.cheats import TEST_FILES
 from outweigh.engine.checks import untrusted_files
-from outweigh.engine.checks.check_sandbox import CHECK_ENVIRONMENT, CheckSandboxRequest, open_check_sandbox
+from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.evaluate import CaseNames, CheckEvaluation, CheckSubject, evaluate_checks
 from outweigh.engine.checks.unchanged_check import check_unchanged
-from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, watch_disk_quota
+from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, limit_to_task, watch_disk_quota
+from outweigh.engine.stages import (
+    ServedSandbox,
+    WorkSetting,
+    around_work,
+    check_environment,
+    command_environment,
+)
 from outweigh.model.failure import detail_line
 from outweigh.model.preflight_result import (
     CheckResults,
@@ -34,6 +41,8 @@ from outweigh.model.task import Task, UnchangedCheck
 from outweigh.ports.sandboxes import (
     CommandEnding,
     CompletedCommand,
+    Mount,
+    ReadyImage,
     Sandbox,
     SandboxError,
     SandboxProvider,
@@ -42,6 +51,8 @@ from outweigh.ports.sandboxes import (
 from outweigh.ports.workspaces import Workspaces
 
 SOLUTION_FOLDER = ".outweigh-solution"
+SOLUTION_MOUNT = "/solution"
+"""Where the solution is in Harbor, and here in a task's own image."""
 SOLUTION_SCRIPT = "solve.sh"
 _SHOWN_OUTPUT = 300
 
@@ -50,7 +61,8 @@ _SHOWN_OUTPUT = 300
 class PreflightContext:
     """What preflight needs: sandboxes, workspaces, a scratch folder, and settings of suite and engine.
 
-    `judged` says that the suite has judges, so that a task may have no checks.
+    `judged` says that the suite has judges, so that a task may have no checks. `images` are those of tasks that run in
+    their own.
     """
 
     sandboxes: SandboxProvider
@@ -60,13 +72,15 @@ class PreflightContext:
     label: str
     solution_timeout_seconds: float
     cancel: Event
-    environment: Mapping[str, str] = field(default_factory=lambda: CHECK_ENVIRONMENT)
     egress: RunEgress = field(default_factory=lambda: RunEgress(None))
     judged: bool = False
+    images: Mapping[str, ReadyImage] = field(default_factory=dict)
 
-    def environment_in(self, sandbox: Sandbox) -> dict[str, str]:
-        """What solution and checks are given, in a sandbox with this way out."""
-        return {**self.environment, **self.egress.variables(sandbox)}
+    def environment_in(self, sandbox: Sandbox, task: Task) -> dict[str, str]:
+        """What a solution is given, in a sandbox with this way out."""
+        image = self.images.get(task.id)
+        own = {} if image is None or task.image is None else task.image.solution_variables
+        return {**command_environment(image), **self.egress.variables(sandbox), **task.work.environment, **own}
 
 
 def preflight(task: Task, context: PreflightContext) -> PreflightResult:
@@ -110,8 +124,8 @@ def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Excepti
 
 
 def _try_task(task: Task, context: PreflightContext, pristine: Path, name: str) -> CheckEvaluation:
-    with private_sandbox_request(task, context, pristine, name) as request:
-        return evaluate_workspace(task, context, request, CheckSubject(untouched=pristine, answer=""))
+    with private_sandbox_request(task, context, pristine, name) as (request, untouched):
+        return evaluate_workspace(task, context, request, CheckSubject(untouched=untouched, answer=""))
 
 
 def evaluate_workspace(
@@ -123,8 +137,10 @@ def evaluate_workspace(
         sandbox=request,
         folder=request.home.with_name("checks"),
         tests=task.tests_folder,
-        environment=context.environment,
+        environment=check_environment(task, request),
         egress=context.egress,
+        stage=task.checking,
+        work=task.work,
     )
     with open_check_sandbox(wanted) as sandbox:
         return evaluate_checks(task, sandbox, subject)
@@ -148,13 +164,12 @@ def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _Sol
     """None where the task has no solution."""
     if task.solution_folder is None or not Path(task.solution_folder, SOLUTION_SCRIPT).is_file():
         return None
-    with private_sandbox_request(task, context, pristine, "oracle") as request:
-        with context.sandboxes.open(request) as sandbox:
-            done = _solve(task, Path(task.solution_folder), sandbox, context)
+    with private_sandbox_request(task, context, pristine, "oracle") as (request, untouched):
+        done = _solve(task, Path(task.solution_folder), request, context)
         tests = UnchangedCheck(name="tests", paths=list(TEST_FILES))
-        tests_kept = check_unchanged(tests, request.workspace, pristine, {}).passed is True
+        tests_kept = check_unchanged(tests, request.workspace, untouched, {}).passed is True
         # As in a trial, checks run in a new sandbox, when every process of the work has ended.
-        subject = CheckSubject(untouched=pristine, answer=done.stdout.decode(errors="replace"))
+        subject = CheckSubject(untouched=untouched, answer=done.stdout.decode(errors="replace"))
         first = evaluate_workspace(task, context, request, subject)
         names = {}
         if first.case_names:
@@ -177,18 +192,29 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted((Counter(first) & Counter(second)).elements()))
 
 
-def _solve(task: Task, solution: Path, sandbox: Sandbox, context: PreflightContext) -> CompletedCommand:
-    root, inside = sandbox.host_workspace, f"{sandbox.workspace}/{SOLUTION_FOLDER}"
-    script = f'chmod +x "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}" && exec "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}"'
-    try:
-        untrusted_files.replace_folder(root, SOLUTION_FOLDER, solution)
-        return sandbox.exec(
-            ["sh", "-c", script],
-            environment={**context.environment_in(sandbox), "OUTWEIGH_SOLUTION": inside},
-            timeout_seconds=task.timeout_seconds or context.solution_timeout_seconds,
-        )
-    finally:
-        untrusted_files.remove_path(root, SOLUTION_FOLDER)
+def _solve(task: Task, solution: Path, request: SandboxRequest, context: PreflightContext) -> CompletedCommand:
+    """Run the solution as an agent would work. Its files are in the workspace meanwhile, or where Harbor has them."""
+    mount = None
+    if request.task_image is not None:
+        mount = Mount(source=request.home.with_name("solution"), target=SOLUTION_MOUNT, writable=True)
+        mount.source.mkdir()
+        untrusted_files.fill_folder(mount.source, solution)
+        request = replace(request, mounts=(*request.mounts, mount))
+    with context.sandboxes.open(request) as opened:
+        sandbox = ServedSandbox(opened, task.work.services) if task.work.services else opened
+        root, inside = sandbox.host_workspace, f"{sandbox.workspace}/{SOLUTION_FOLDER}"
+        inside = inside if mount is None else sandbox.mounted_at(mount)
+        script = f'chmod +x "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}" && exec "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}"'
+        try:
+            if mount is None:
+                untrusted_files.replace_folder(root, SOLUTION_FOLDER, solution)
+            return sandbox.exec(
+                ["sh", "-c", script],
+                environment={**context.environment_in(sandbox, task), "OUTWEIGH_SOLUTION": inside},
+                timeout_seconds=task.timeout_seconds or context.solution_timeout_seconds,
+            )
+        finally:
+            untrusted_files.remove_path(root, SOLUTION_FOLDER)
 
 
 def _failure_text(done: CompletedCommand) -> str | None:
@@ -204,23 +230,40 @@ def _failure_text(done: CompletedCommand) -> str | None:
 @contextmanager
 def private_sandbox_request(
     task: Task, context: PreflightContext, pristine: Path, name: str
-) -> Iterator[SandboxRequest]:
-    """A request for a sandbox with a private workspace and an empty home, both removed afterwards."""
+) -> Iterator[tuple[SandboxRequest, Path]]:
+    """A request for a sandbox with a private workspace as the task's setup leaves it, and that workspace untouched.
+
+    Everything is removed afterwards.
+    """
+    image = context.images.get(task.id)
+    spec = limit_to_task(context.sandbox, task, image)
     with (
         TemporaryDirectory(prefix="preflight-", dir=context.scratch, ignore_cleanup_errors=True) as folder,
         context.workspaces.lay_out(pristine, Path(folder, "workspace")) as workspace,
-        watch_disk_quota(Path(folder), context.sandbox.disk_mb, context.cancel) as quota,
     ):
         home = Path(folder, "home")
         home.mkdir()
-        label = f"{context.label}:preflight/{task.id}/{name}"
-        yield build_sandbox_request(
-            context.sandbox,
+        request = build_sandbox_request(
+            spec,
             workspace=workspace,
             home=home,
-            label=label,
-            cancel=quota.cancel,
+            label=f"{context.label}:preflight/{task.id}/{name}",
+            cancel=context.cancel,
             ports=context.egress.ports,
+            image=image,
+            cpus=None if task.image is None else task.image.cpus,
         )
-        if (too_much := quota.exceeded()) is not None:
-            raise SandboxError(too_much)
+        setting = WorkSetting(
+            stage=task.work,
+            provider=context.sandboxes,
+            request=request,
+            workspaces=context.workspaces,
+            egress=context.egress,
+        )
+        with (
+            around_work(setting, pristine) as untouched,
+            watch_disk_quota(Path(folder), spec.disk_mb, context.cancel) as quota,
+        ):
+            yield replace(request, cancel=quota.cancel), untouched
+            if (too_much := quota.exceeded()) is not None:
+                raise SandboxError(too_much)

@@ -13,26 +13,53 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
+import msgspec
+
 from outweigh.model.suite import SandboxSpec
+from outweigh.model.task import Task
 from outweigh.ports.gateways import HostAccess
-from outweigh.ports.sandboxes import ForwardedPort, Sandbox, SandboxRequest
+from outweigh.ports.sandboxes import ForwardedPort, ReadyImage, Sandbox, SandboxRequest
+
+
+def limit_to_task(spec: SandboxSpec, task: Task, image: ReadyImage | None) -> SandboxSpec:
+    """The settings for a task: where it runs in its own image, the limits that it states hold too."""
+    own = task.image
+    if own is None or image is None:
+        return spec
+    return msgspec.structs.replace(
+        spec, memory_mb=_least(spec.memory_mb, own.memory_mb), disk_mb=_least(spec.disk_mb, own.storage_mb)
+    )
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def build_sandbox_request(
-    spec: SandboxSpec, *, workspace: Path, home: Path, label: str, cancel: Event, ports: tuple[ForwardedPort, ...]
+    spec: SandboxSpec,
+    *,
+    workspace: Path,
+    home: Path,
+    label: str,
+    cancel: Event,
+    ports: tuple[ForwardedPort, ...],
+    image: ReadyImage | None = None,
+    cpus: float | None = None,
 ) -> SandboxRequest:
-    """A request for a sandbox over folders that exist already."""
+    """A request for a sandbox over folders that exist already. `image` is the task's own."""
     return SandboxRequest(
         workspace=workspace,
         home=home,
         label=label,
         read_only=tuple(spec.read_only),
         ports=ports,
-        image=spec.image,
+        image=spec.image if image is None else None,
         memory_mb=spec.memory_mb,
         processes=spec.processes,
         cancel=cancel,
         disk_mb=spec.disk_mb,
+        cpus=cpus,
+        task_image=image,
     )
 
 

@@ -9,13 +9,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
-from outweigh.model.base import SafeName, Spec
+from outweigh.model.base import SafeName, Spec, VariableName
 from outweigh.model.provider import ProviderIdentity
 from outweigh.model.task import WorkspacePath
-
-VariableName = Annotated[
-    str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="the name of an environment variable")
-]
 
 
 DEFAULT_START_SECONDS = 60.0

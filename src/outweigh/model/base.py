@@ -16,6 +16,9 @@ Seconds = Annotated[float, Meta(gt=0, le=1e6)]
 Dollars = Annotated[float, Meta(gt=0, le=1e6)]
 Weight = Annotated[float, Meta(ge=0, le=1e6)]
 Repeats = Annotated[int, Meta(ge=1, le=10_000)]
+VariableName = Annotated[
+    str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="the name of an environment variable")
+]
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

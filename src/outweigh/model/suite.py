@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from outweigh.model.arm import ArmSpec, VariableName
-from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec
+from outweigh.model.arm import ArmSpec
+from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec, VariableName
 from outweigh.model.provider import NamedProviderSpec, ProviderSpec
 
 Passes = Annotated[int, Meta(ge=1, le=5)]
@@ -132,7 +132,11 @@ class PolicySpec(Spec, frozen=True, kw_only=True):
 
 
 class SandboxSpec(Spec, frozen=True, kw_only=True):
-    """Where agents run. `auto` takes bubblewrap where it works and refuses to fall back to `local` silently."""
+    """Where agents run. `auto` is bubblewrap, or containers where a task has an image; `local` only by name.
+
+    A task's own image goes before `image`, unless `task_images` is off. With `build_network` off, images are built
+    without a network.
+    """
 
     kind: Literal["auto", "local", "bubblewrap", "container"] = "auto"
     image: str | None = None
@@ -141,6 +145,8 @@ class SandboxSpec(Spec, frozen=True, kw_only=True):
     memory_mb: Annotated[int, Meta(ge=16)] | None = None
     disk_mb: Annotated[int, Meta(ge=1)] | None = None
     processes: Annotated[int, Meta(ge=4)] | None = None
+    task_images: bool = True
+    build_network: bool = True
 
 
 class LimitsSpec(Spec, frozen=True, kw_only=True):
@@ -191,6 +197,15 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     harbor: HarborSpec = HarborSpec()
 
 
+def _sandbox_identity(spec: SandboxSpec) -> dict[str, object]:
+    """Every key. The later ones are left out at their defaults, so that stores of earlier releases can be resumed."""
+    identity: dict[str, object] = msgspec.structs.asdict(spec)
+    for key in ("task_images", "build_network"):
+        if identity[key]:
+            del identity[key]
+    return identity
+
+
 def settings_fingerprint(spec: SuiteSpec) -> str:
     """A hash of the settings that affect a run, besides its arm and task: sandbox, limits and gateway addresses.
 
@@ -198,7 +213,7 @@ def settings_fingerprint(spec: SuiteSpec) -> str:
     """
     limits, gateway = spec.limits, spec.gateway
     identity: dict[str, object] = {
-        "sandbox": spec.sandbox,
+        "sandbox": _sandbox_identity(spec.sandbox),
         "limits": (limits.timeout_seconds, limits.budget_usd, limits.tokens),
         "gateway": (gateway.mode, gateway.anthropic.url, gateway.openai.url, gateway.gemini.url),
     }

@@ -7,12 +7,12 @@ from msgspec import Meta
 from outweigh.model.actions import ActionPattern
 from outweigh.model.base import SafeName, Seconds, Spec, Weight
 from outweigh.model.rubric import Rubric
+from outweigh.model.task_environment import NO_STAGE, Command, StageSettings, TaskImage, TaskStage
 
 WorkspacePath = Annotated[str, Meta(min_length=1, max_length=1000)]
 FunctionName = Annotated[
     str, Meta(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", description='a Python function, such as "module:name"')
 ]
-Command = str | list[str]
 
 CHECK_TIMEOUT = 600.0
 CALL_TIMEOUT = 60.0
@@ -177,8 +177,11 @@ class TarballSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="tarb
 WorkspaceSource = FolderSource | GitSource | TarballSource
 
 
-class TaskSettings(Spec, frozen=True, kw_only=True):
+class TaskSettings(StageSettings, frozen=True, kw_only=True):
     """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`.
+
+    `setup` and `teardown` are run around the agent; `environment` and `services` are there for the agent and for the
+    checks. `checker` has what only the checks get.
 
     `goal_actions` describes the actions that serve the goal, for strategic drift; all others are drift.
     `rubric`, or the file that `rubric_file` names, is what judges score by; with `reveal_solution` they are shown the
@@ -194,9 +197,13 @@ class TaskSettings(Spec, frozen=True, kw_only=True):
     rubric: Rubric | None = None
     rubric_file: WorkspacePath | None = None
     reveal_solution: bool = False
+    checker: StageSettings = StageSettings()
 
     def __post_init__(self) -> None:
         """Steps are told apart by name, and measured all in the same way."""
+        super().__post_init__()
+        if shared := {each.name for each in self.services} & {each.name for each in self.checker.services}:
+            raise ValueError(f"a service of the task and one of its `checker` are both called {min(shared)!r}")
         names = [step.name for step in self.expected_steps]
         if len(set(names)) < len(names):
             raise ValueError("two of the `expected_steps` have the same name")
@@ -213,7 +220,8 @@ class Task(Spec, frozen=True, kw_only=True):
     """A task as the engine runs it. Paths are absolute; `checksum` covers everything that could change its outcome.
 
     `tests_folder` and `solution_folder` are invisible to the agent: they are brought in after it has ended. The rubric
-    is not in the checksum: runs can be judged again by another.
+    is not in the checksum: runs can be judged again by another. `work` and `checking` are what is around the agent and
+    around the checks in their sandboxes.
     """
 
     id: SafeName
@@ -229,3 +237,6 @@ class Task(Spec, frozen=True, kw_only=True):
     goal_actions: tuple[ActionPattern, ...] = ()
     rubric: Rubric | None = None
     reveal_solution: bool = False
+    image: TaskImage | None = None
+    work: TaskStage = NO_STAGE
+    checking: TaskStage = NO_STAGE

@@ -180,6 +180,14 @@ class ResolvesModels(Protocol):
 
 
 @runtime_checkable
+class NeedsSystemPaths(Protocol):
+    """An agent whose program may be installed below /usr of the host; one that does not need it need not say so."""
+
+    def system_paths(self, arm: Arm) -> tuple[str, ...]:
+        """The paths below /usr that it needs in the image of a task, which has a system of its own."""
+
+
+@runtime_checkable
 class NamesHosts(Protocol):
     """An agent that knows where its model is; one that does not need not say so."""
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from socket import socket
 from threading import Event
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+from outweigh.model.task_environment import TaskImage
 
 
 class CommandEnding(StrEnum):
@@ -59,11 +61,23 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyImage:
+    """An image of a task that is stored here: its name, where the workspace is in it, and its variables."""
+
+    name: str
+    working_directory: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxRequest:
     """What a sandbox is made of. `workspace` and `home` are folders of the host that belong to this trial alone.
 
     `label` names the trial, so that leftovers of a killed engine can be found. `cancel` ends every command at once.
     `disk_mb` limits what each temporary folder of the sandbox may hold; the workspace and the home are the engine's.
+
+    `task_image` is the image of the task itself: the workspace is at its working directory, and commands get its
+    variables. There, `system_paths` are paths below /usr of the host that are shown apart from the image's own.
     """
 
     workspace: Path
@@ -77,6 +91,9 @@ class SandboxRequest:
     cancel: Event
     mounts: tuple[Mount, ...] = ()
     disk_mb: int | None = None
+    cpus: float | None = None
+    task_image: ReadyImage | None = None
+    system_paths: tuple[str, ...] = ()
 
 
 class Sandbox(Protocol):
@@ -131,6 +148,33 @@ class Sandbox(Protocol):
         """Write a file into the workspace; raise on a path that leads outside."""
 
 
+@runtime_checkable
+class RelocatesPaths(Protocol):
+    """A sandbox that shows paths of the host's system elsewhere; one that does not need not say so."""
+
+    def path_inside(self, path: str) -> str:
+        """The path inside of a path of the host that the request names."""
+
+
+def path_inside(sandbox: Sandbox, path: str) -> str:
+    """Where a path of the host that a request names is to be found inside."""
+    return sandbox.path_inside(path) if isinstance(sandbox, RelocatesPaths) else path
+
+
+@runtime_checkable
+class StartsServices(Protocol):
+    """A sandbox that starts the services of a task with every command."""
+
+    @property
+    def bare(self) -> Sandbox:
+        """The same sandbox, whose commands start no services."""
+
+
+def bare_sandbox(sandbox: Sandbox) -> Sandbox:
+    """The sandbox for a command of the adapter itself, such as a look for a program, which needs no services."""
+    return sandbox.bare if isinstance(sandbox, StartsServices) else sandbox
+
+
 class SandboxProvider(Protocol):
     """Opens sandboxes of one kind."""
 
@@ -146,3 +190,14 @@ class SandboxProvider(Protocol):
 
     def sweep(self, label_prefix: str) -> list[str]:
         """Remove sandboxes with such labels that a killed engine left behind; returns what was removed."""
+
+
+@runtime_checkable
+class UsesImages(Protocol):
+    """A provider whose sandboxes can have the image of a task."""
+
+    def prepare_image(self, image: TaskImage, *, network: bool) -> ReadyImage:
+        """Build an image, or find a stored one; raise UsageError where that fails. It is built once by its content."""
+
+    def copy_files(self, image: ReadyImage, target: Path) -> None:
+        """Copy what an image has in its working directory into a new folder."""

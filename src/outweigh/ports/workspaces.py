@@ -18,6 +18,9 @@ class Workspaces(Protocol):
     def lay_out(self, pristine: Path, target: Path) -> AbstractContextManager[Path]:
         """A private, writable copy of a pristine workspace; leaving the context removes it."""
 
+    def snapshot(self, workspace: Path, target: Path) -> Path:
+        """A workspace as it is now, kept as a pristine one in a new folder, which the caller removes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionFile:

@@ -11,19 +11,28 @@ from pathlib import Path
 from threading import Lock
 
 from outweigh.errors import UsageError
-from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
+from outweigh.model.task_environment import TaskImage
+from outweigh.ports.sandboxes import ReadyImage, Sandbox, SandboxError, SandboxRequest
 from outweigh.process import spawn_lock
-from outweigh.sandbox.base_sandbox import HOME, WORKSPACE
+from outweigh.sandbox.base_sandbox import HOME
 from outweigh.sandbox.confine_program import confine_program, landlock_missing
 from outweigh.sandbox.container_engine import (
     ContainerEngine,
-    ContainerImages,
     NoEngineError,
     bind_mount_option,
     find_engine,
 )
+from outweigh.sandbox.container_images import ContainerImages, copy_image_files, prepare_task_image
 from outweigh.sandbox.container_process import FirstProcesses, ProcProtection
-from outweigh.sandbox.container_sandbox import CONFINE_FILE, SCRIPT_FOLDER, ContainerParts, ContainerSandbox, relay_name
+from outweigh.sandbox.container_sandbox import (
+    CONFINE_FILE,
+    SCRIPT_FOLDER,
+    ContainerParts,
+    ContainerSandbox,
+    place_inside,
+    relay_name,
+    workspace_inside,
+)
 from outweigh.sandbox.seccomp import machine_architecture
 
 TRIAL_LABEL = "outweigh.trial"
@@ -49,8 +58,9 @@ def container_arguments(
         *engine.hardening_options(scripts, request.disk_mb),
         *_limit_options(request),
         *_mount_options(request, scripts),
-        f"--workdir={WORKSPACE}",
+        f"--workdir={workspace_inside(request)}",
         "--entrypoint=",  # an image's own entry point would get the command as its arguments
+        "--no-healthcheck",
         *image,
         *_IDLE_COMMAND,
     )
@@ -77,7 +87,7 @@ def relay_arguments(
 
 def _check_paths(request: SandboxRequest) -> None:
     mounted = (mount.source for mount in request.mounts)
-    for path in (request.workspace, request.home, *mounted, *map(Path, request.read_only)):
+    for path in (request.workspace, request.home, *mounted, *map(Path, (*request.read_only, *request.system_paths))):
         if "," in str(path) or not path.is_absolute() or not path.exists():
             raise UsageError(
                 f"{path} cannot be shown in a container: it must exist and be a full path without a comma in it."
@@ -90,10 +100,13 @@ def _limit_options(request: SandboxRequest) -> Iterator[str]:
         yield f"--memory-swap={request.memory_mb}m"  # memory and swap together, so this allows no swap
     if request.processes is not None:
         yield f"--pids-limit={request.processes}"
+    if request.cpus is not None:
+        # Engines refuse more processors than there are.
+        yield f"--cpus={min(request.cpus, os.cpu_count() or 1):g}"
 
 
 def _mount_options(request: SandboxRequest, scripts: Path) -> Iterator[str]:
-    yield bind_mount_option(request.workspace, WORKSPACE)
+    yield bind_mount_option(request.workspace, workspace_inside(request))
     yield bind_mount_option(request.home, HOME)
     yield bind_mount_option(scripts, SCRIPT_FOLDER, read_only=True)
     # Otherwise podman copies the names in the host's own file.
@@ -104,8 +117,10 @@ def _mount_options(request: SandboxRequest, scripts: Path) -> Iterator[str]:
 
 
 def _read_only_options(request: SandboxRequest) -> Iterator[str]:
-    for path in request.read_only:
-        yield bind_mount_option(os.path.normpath(path), os.path.normpath(path), read_only=True)
+    for path in map(os.path.normpath, request.read_only):
+        yield bind_mount_option(path, path, read_only=True)
+    for path in map(os.path.normpath, request.system_paths):
+        yield bind_mount_option(path, place_inside(path), read_only=True)
 
 
 _SCRIPTS_PREFIX = "outweigh-notes-"
@@ -142,7 +157,8 @@ class ContainerSandboxProvider:
     def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
         """Start a container; leaving the context removes it with everything in it."""
         engine = self._engine()
-        image = self._images.arguments(engine, request.image)
+        own = request.task_image
+        image = (own.name,) if own is not None else self._images.arguments(engine, request.image)
         scripts = Path(tempfile.mkdtemp(prefix=_SCRIPTS_PREFIX, dir=_scripts_parent(request)))
         try:
             _write_confine_program(scripts / CONFINE_FILE)
@@ -159,6 +175,14 @@ class ContainerSandboxProvider:
                 sandbox.remove()
         finally:
             shutil.rmtree(scripts, ignore_errors=True)
+
+    def prepare_image(self, image: TaskImage, *, network: bool) -> ReadyImage:
+        """Build the image of a task, or find the stored one that it names."""
+        return prepare_task_image(self._engine(), image, network=network)
+
+    def copy_files(self, image: ReadyImage, target: Path) -> None:
+        """Copy what an image has in its working directory into a new folder."""
+        copy_image_files(self._engine(), image, target)
 
     def sweep(self, label_prefix: str) -> list[str]:
         """Remove the containers that a killed run left behind; without a working engine there are none."""

@@ -1,6 +1,4 @@
-"""The container engine that works here, podman or docker, found by starting a test container; and what containers are
-made from: a stored image, a root folder, or a Dockerfile built on first use.
-"""
+"""The container engine that works here, podman or docker, found by starting a test container."""
 
 import io
 import os
@@ -14,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from subprocess import TimeoutExpired
-from threading import Lock
 from typing import NamedTuple
 
-from outweigh.errors import UsageError
 from outweigh.ports.sandboxes import SandboxError
 from outweigh.process import run_process
 from outweigh.sandbox.base_sandbox import TEMPORARY_FOLDERS, WORKSPACE, temporary_bytes
@@ -80,6 +76,11 @@ class ContainerEngine:
     command: tuple[str, ...]
     run_options: tuple[str, ...]
     tmpfs_option: str
+
+    @property
+    def build_options(self) -> tuple[str, ...]:
+        """The options of `build`: the same limits as for containers, which may be necessary to start one at all."""
+        return tuple(option for option in self.run_options if option.startswith("--ulimit"))
 
     def hardening_options(self, folder: Path, disk_mb: int | None, network: str = "none") -> tuple[str, ...]:
         """The options that isolate a container; the profile of system calls is written to a folder of the host."""
@@ -240,61 +241,3 @@ def _tiny_archive(token: str) -> bytes:
     with tarfile.open(fileobj=archive, mode="w") as tar:
         tar.addfile(tarfile.TarInfo(token))
     return archive.getvalue()
-
-
-BUILD_TIMEOUT_SECONDS = 1800.0
-_ROOT_FOLDER = "rootfs:"
-_DOCKERFILE = "dockerfile:"
-
-
-class ContainerImages:
-    """Turns the image that a suite names into arguments of `run`; a Dockerfile is built once per process."""
-
-    def __init__(self) -> None:
-        self._built: dict[Path, str] = {}
-        self._building = Lock()
-
-    def arguments(self, engine: ContainerEngine, image: str | None) -> tuple[str, ...]:
-        """The last options: what the container starts from."""
-        if not image:
-            raise UsageError(
-                "the container sandbox needs an image: give [sandbox] image = the name of a stored one, "
-                '"rootfs:/folder" or "dockerfile:/folder".'
-            )
-        if image.startswith(_ROOT_FOLDER):
-            return _rootfs_arguments(engine, Path(image.removeprefix(_ROOT_FOLDER)))
-        if image.startswith(_DOCKERFILE):
-            return (self._build(engine, Path(image.removeprefix(_DOCKERFILE))),)
-        return (image,)
-
-    def _build(self, engine: ContainerEngine, folder: Path) -> str:
-        if not folder.is_dir():
-            raise UsageError(f"{folder}, named as the folder of a Dockerfile, is not a folder.")
-        with self._building:
-            if folder not in self._built:
-                self._built[folder] = _build_image(engine, folder)
-            return self._built[folder]
-
-
-def explain_missing_image(engine: ContainerEngine, image: str) -> str | None:
-    """What to do when an image is not stored here; None when it is. Images are never pulled during a run."""
-    if image.startswith((_ROOT_FOLDER, _DOCKERFILE)) or engine.run("image", "inspect", image).code == 0:
-        return None
-    return f"image {image!r} is not stored here; fetch it before the first run: {engine.name} pull {image}"
-
-
-def _rootfs_arguments(engine: ContainerEngine, folder: Path) -> tuple[str, ...]:
-    if engine.name != "podman":
-        raise UsageError(
-            f"only podman starts from a folder, and {engine.name} is what works here: import it as an image."
-        )
-    if not folder.is_absolute() or not folder.is_dir():
-        raise UsageError(f"{folder}, named as the root of a container, is not the full path of a folder.")
-    return ("--rootfs", f"{folder}:O")  # O: an overlay, so that the folder itself is never changed
-
-
-def _build_image(engine: ContainerEngine, folder: Path) -> str:
-    answer = engine.run("build", "--quiet", str(folder), seconds=BUILD_TIMEOUT_SECONDS)
-    if answer.code != 0:
-        raise UsageError(f"{folder} cannot be built: {answer.error}. Try it by hand: {engine.name} build {folder}")
-    return answer.out.splitlines()[-1]

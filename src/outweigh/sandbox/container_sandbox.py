@@ -17,15 +17,27 @@ from outweigh.sandbox.base_sandbox import HOME, WORKSPACE, BaseSandbox
 from outweigh.sandbox.container_engine import (
     ContainerEngine,
     client_environment,
-    explain_missing_image,
     last_line,
 )
+from outweigh.sandbox.container_images import explain_missing_image
 from outweigh.sandbox.container_process import FirstProcesses, ProcProtection
 from outweigh.sandbox.process_tree import ProcessGroupTree, SandboxCommand, run_process_tree
 from outweigh.sandbox.sandbox_ports import assign_ports, listen_in_namespace, serve_ports
 
 SCRIPT_FOLDER = "/run/outweigh"
 CONFINE_FILE = "confine"
+_HOST_SYSTEM = "/outweigh"
+"""Where paths below /usr of the host are shown in a task's image, so that they do not cover its own."""
+
+
+def workspace_inside(request: SandboxRequest) -> str:
+    """The path of the workspace inside: the working directory of a task's own image."""
+    return WORKSPACE if request.task_image is None else request.task_image.working_directory
+
+
+def place_inside(path: str) -> str:
+    """Where a path of the host's system is shown in a task's image."""
+    return f"{_HOST_SYSTEM}{path}"
 
 
 @contextmanager
@@ -88,7 +100,7 @@ class ContainerSandbox(BaseSandbox):
         processes: FirstProcesses,
         protection: ProcProtection,
     ) -> None:
-        super().__init__(request, workspace=WORKSPACE, home=HOME, ports=assign_ports(request.ports))
+        super().__init__(request, workspace=workspace_inside(request), home=HOME, ports=assign_ports(request.ports))
         self._engine = engine
         self._scripts = parts.scripts
         self._parts = parts
@@ -103,12 +115,21 @@ class ContainerSandbox(BaseSandbox):
         """The path of the program that confines others, which lies beside the scripts."""
         return f"{SCRIPT_FOLDER}/{CONFINE_FILE}" if (self._scripts / CONFINE_FILE).exists() else None
 
+    def path_inside(self, path: str) -> str:
+        """The path inside of a path of the host that the request names."""
+        found = any(
+            path == own or path.startswith(f"{own}/") for own in map(os.path.normpath, self._request.system_paths)
+        )
+        return place_inside(path) if found else path
+
     def _run(self, wanted: SandboxCommand) -> CompletedCommand:
         """Run a command through a script; a timeout or a cancellation removes the container.
 
         A container in which the command could not even start, because earlier ones have filled its memory, is replaced.
         """
         mark = token_hex(16)
+        if self._request.task_image is not None:
+            wanted = replace(wanted, environment={**self._request.task_image.variables, **wanted.environment})
         with self._lock, command_script(self._scripts, mark, wanted) as script:
             done = self._run_script(script, wanted)
             if done.ending is CommandEnding.EXITED and mark.encode() not in done.stderr:
@@ -125,10 +146,14 @@ class ContainerSandbox(BaseSandbox):
         if started.code == 0:
             self._protect_and_serve_ports(self._name)
             return
-        missing_image = explain_missing_image(self._engine, self._request.image or "")
+        missing_image = explain_missing_image(self._engine, self._image_name())
         if missing_image is not None:
             raise UsageError(missing_image)
         raise SandboxError(f"{self._engine.name} cannot start a container: {started.error}.")
+
+    def _image_name(self) -> str:
+        own = self._request.task_image
+        return (self._request.image or "") if own is None else own.name
 
     def _protect_and_serve_ports(self, name: str) -> None:
         try:

@@ -1,7 +1,7 @@
 """Workspaces, prepared once per task and laid out per trial: as an overlay mount where possible, else as a copy.
 
 A workspace is fetched from a folder, an archive or a git commit, and committed without its history, which could
-hold the solution.
+hold the solution. That of a task's own image is laid out as it is there, with or without a repository.
 """
 
 import os
@@ -162,6 +162,12 @@ def _touch(probe: Path) -> int:
     return probe.stat().st_ctime_ns
 
 
+ImageFiles = Callable[[Task, Path], bool]
+"""Fills a new folder with the files of a task's own image; False where the task does not start from one."""
+
+_OWN_REPOSITORY = "repository-of-the-image"
+"""Where a pristine tree keeps the repository that an image has in its working directory, if it has one: in `.git`."""
+
 # Files that tools leave behind are not the work of an agent and do not belong in a patch.
 _IGNORED_LEFTOVERS = "__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\nnode_modules/\n"
 _BUILDING_PREFIX = "building-"
@@ -170,8 +176,16 @@ _BUILDING_PREFIX = "building-"
 class WorkspaceCache:
     """Keeps one pristine tree per task below `cache`: a git repository with a single commit of all files."""
 
-    def __init__(self, cache: Path, *, overlays: bool = True, remove: Callable[[Path], None] = remove_tree) -> None:
+    def __init__(
+        self,
+        cache: Path,
+        *,
+        overlays: bool = True,
+        remove: Callable[[Path], None] = remove_tree,
+        image_files: ImageFiles | None = None,
+    ) -> None:
         self._cache = cache.absolute()
+        self._image_files = image_files
         self._overlays = overlays
         self._remove = remove
         self._preparing = Lock()
@@ -195,7 +209,20 @@ class WorkspaceCache:
         with self._removed_afterwards(target), layout as is_mounted:
             if not is_mounted:
                 _copy_tree(pristine, target)
+            _restore_own_repository(target)
             yield target
+
+    def snapshot(self, workspace: Path, target: Path) -> Path:
+        """A workspace as it is now, kept as a pristine one in a new folder."""
+        target.mkdir()
+        _copy_tree(workspace, target)
+        _remove_history(target)
+        try:
+            _commit(target)
+        except GitError as fault:
+            raise SandboxError(f"the workspace as the task's setup left it cannot be kept: {fault}.") from fault
+        wait_for_mtime_step(target)
+        return target
 
     @contextmanager
     def _removed_afterwards(self, folder: Path) -> Iterator[None]:
@@ -217,14 +244,48 @@ class WorkspaceCache:
         self._cache.mkdir(parents=True, exist_ok=True)
         building = Path(mkdtemp(prefix=_BUILDING_PREFIX, dir=self._cache))
         try:
-            fetch_source(task, building / "tree")
+            is_from_image = self._image_files is not None and self._image_files(task, building / "tree")
+            if is_from_image:
+                _set_repository_aside(building / "tree")
+            else:
+                fetch_source(task, building / "tree")
             _commit(building / "tree")
+            if is_from_image:
+                _keep_own_repository(building / "tree")
             wait_for_mtime_step(building / "tree")
             _publish(building / "tree", pristine)
         except GitError as fault:
             raise UsageError(f"the workspace of task {task.id!r} cannot be committed by git: {fault}.") from fault
         finally:
             remove_tree(building)
+
+
+def _set_repository_aside(tree: Path) -> None:
+    """Move a repository that the image has out of the tree, which is to be committed in one of our own."""
+    if (tree / ".git").exists() or (tree / ".git").is_symlink():
+        (tree / ".git").rename(tree.with_name(_OWN_REPOSITORY))
+
+
+def _keep_own_repository(tree: Path) -> None:
+    """Note that the tree is laid out with the repository of its image, or with none."""
+    aside, kept = tree.with_name(_OWN_REPOSITORY), tree / ".git" / _OWN_REPOSITORY
+    kept.mkdir()
+    if aside.exists() or aside.is_symlink():
+        aside.rename(kept / ".git")
+
+
+def _restore_own_repository(workspace: Path) -> None:
+    """Give the agent what the image has: a task may be about its history, or about making one."""
+    kept = workspace / ".git" / _OWN_REPOSITORY
+    if not kept.is_dir():
+        return
+    own, aside = kept / ".git", workspace.with_name(f"{workspace.name}.repository")
+    has_own = own.exists() or own.is_symlink()
+    if has_own:
+        _run("cp", "-a", "--", str(own), str(aside))
+    shutil.rmtree(workspace / ".git")
+    if has_own:
+        _run("mv", "--", str(aside), str(workspace / ".git"))
 
 
 def _publish(made: Path, pristine: Path) -> None:
@@ -257,8 +318,12 @@ def _commit(tree: Path) -> None:
     attributes.unlink()
 
 
-def _copy_tree(pristine: Path, target: Path) -> None:
-    done = run_process(["cp", "-a", "--", f"{pristine}/.", str(target)])
+def _copy_tree(source: Path, target: Path) -> None:
+    _run("cp", "-a", "--", f"{source}/.", str(target))
+
+
+def _run(*command: str) -> None:
+    done = run_process(command)
     if done.returncode != 0:
         output = done.stderr.decode(errors="replace").strip()
-        raise SandboxError(f"the workspace could not be copied to {target}: {output}.")
+        raise SandboxError(f"the workspace could not be copied to {command[-1]}: {output}.")

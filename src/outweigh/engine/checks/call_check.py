@@ -5,7 +5,7 @@ tests and the expected answers, and what it prints is all that counts. Ending ea
 returning objects that equal everything gains nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,10 @@ import msgspec
 
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.check_outcome import CaseCounts, CheckOutcome
-from outweigh.engine.checks.check_sandbox import CheckSandbox, command_words, open_call_sandbox
+from outweigh.engine.checks.check_sandbox import CheckSandbox, CheckSandboxRequest, open_call_sandbox
 from outweigh.engine.checks.command_checks import command_output
 from outweigh.engine.checks.content_checks import equal_json, shorten_json
+from outweigh.engine.stages import command_words
 from outweigh.model.task import CallCase, CallCheck
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox
 
@@ -51,11 +52,10 @@ class _Miss:
 
 def run_call_check(check: CallCheck, sandbox: CheckSandbox) -> CheckOutcome:
     """Passed when every case was answered as expected. A case that does not end in time is the last one tried."""
-    environment = {**sandbox.request.environment, **sandbox.request.egress.variables(sandbox.sandbox)}
     passed, first = 0, None
     with open_call_sandbox(sandbox.request) as own:
         for number, case in enumerate(check.cases, start=1):
-            miss = _try_case(check, case, number, own, environment)
+            miss = _try_case(check, case, number, own, sandbox.request)
             passed += miss is None
             first = first or miss
             if miss is not None and miss.done.ending is not CommandEnding.EXITED:
@@ -79,12 +79,12 @@ def _outcome(passed: int, total: int, first: _Miss | None) -> CheckOutcome:
 
 
 def _try_case(
-    check: CallCheck, case: CallCase, number: int, sandbox: Sandbox, environment: Mapping[str, str]
+    check: CallCheck, case: CallCase, number: int, sandbox: Sandbox, request: CheckSandboxRequest
 ) -> _Miss | None:
     untrusted_files.require_workspace(sandbox.host_workspace)
     untrusted_files.fill_folder(sandbox.host_home, None)
     command, given = _command(check, case)
-    done = sandbox.exec(command, environment=environment, timeout_seconds=check.timeout_seconds, stdin=given)
+    done = request.run_in(sandbox, command, stage=request.work, timeout_seconds=check.timeout_seconds, stdin=given)
     reason = _fault(check, case, done)
     return None if reason is None else _Miss(number, reason, done)
 

@@ -14,8 +14,15 @@ from pathlib import Path
 
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.sandbox_request import RunEgress
-from outweigh.model.task import Command
-from outweigh.ports.sandboxes import CompletedCommand, Mount, Sandbox, SandboxProvider, SandboxRequest
+from outweigh.engine.stages import CHECK_ENVIRONMENT, command_words, read_service_result, serve_command
+from outweigh.model.task_environment import NO_STAGE, Command, TaskStage
+from outweigh.ports.sandboxes import (
+    CompletedCommand,
+    Mount,
+    Sandbox,
+    SandboxProvider,
+    SandboxRequest,
+)
 
 TESTS_MOUNT = "/tests"
 REPORTS_MOUNT = "/logs/verifier"
@@ -25,19 +32,17 @@ CONFINE_VARIABLE = "OUTWEIGH_CONFINE"
 PYTEST_REPORT = "pytest.xml"
 """The report that any pytest leaves which a check starts, unless its command line names another."""
 
-CHECK_ENVIRONMENT: Mapping[str, str] = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "LANG": "C.UTF-8",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONNOUSERSITE": "1",
-}
+
+class ServiceNotReadyError(Exception):
+    """A service was not ready, so the command of a check was not run; what the agent left may be the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSandboxRequest:
     """What checks need: a request over the agent's workspace, a folder that does not exist yet, and the tests.
 
-    The home folder of `sandbox` is not used; checks have one of their own in `folder`.
+    The home folder of `sandbox` is not used; checks have one of their own in `folder`. `stage` is what the task has
+    around its checks, and `work` what it has around the agent, which is all that code by itself may see.
     """
 
     provider: SandboxProvider
@@ -46,6 +51,35 @@ class CheckSandboxRequest:
     tests: str | None
     environment: Mapping[str, str] = field(default_factory=lambda: CHECK_ENVIRONMENT)
     egress: RunEgress = field(default_factory=lambda: RunEgress(None))
+    stage: TaskStage = NO_STAGE
+    work: TaskStage = NO_STAGE
+
+    def run_in(
+        self,
+        sandbox: Sandbox,
+        words: Sequence[str],
+        *,
+        stage: TaskStage,
+        timeout_seconds: float,
+        variables: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> CompletedCommand:
+        """Run a command with the variables of a stage, when the services of that stage are ready."""
+        done = sandbox.exec(
+            serve_command(words, stage.services),
+            environment={
+                **self.environment,
+                **self.egress.variables(sandbox),
+                **stage.environment,
+                **(variables or {}),
+            },
+            timeout_seconds=timeout_seconds,
+            stdin=stdin,
+        )
+        done, fault = read_service_result(done, stage.services)
+        if fault is not None:
+            raise ServiceNotReadyError(fault)
+        return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,16 +114,21 @@ class CheckSandbox:
     def run(
         self, command: Command, timeout_seconds: float, variables: Mapping[str, str] | None = None
     ) -> CompletedCommand:
-        """Run a command over fresh tests, with an empty home and no report."""
+        """Run a command over fresh tests, with an empty home and no report, when the task's services are ready."""
         untrusted_files.require_workspace(self.root)
         untrusted_files.fill_folder(self.sandbox.host_home, None)
         untrusted_files.fill_folder(self.reports, None)
         tests = None if self.request.tests is None else Path(self.request.tests)
         untrusted_files.fill_folder(self.tests_mount.source, tests)
-        environment = {**self._environment(), **(variables or {})}
-        return self.sandbox.exec(command_words(command), environment=environment, timeout_seconds=timeout_seconds)
+        return self.request.run_in(
+            self.sandbox,
+            command_words(command),
+            stage=self.request.stage,
+            timeout_seconds=timeout_seconds,
+            variables={**self._variables(), **(variables or {})},
+        )
 
-    def _environment(self) -> dict[str, str]:
+    def _variables(self) -> dict[str, str]:
         report = shlex.quote(f"{self.reports_inside}/{PYTEST_REPORT}")
         own = {
             REPORTS_VARIABLE: self.reports_inside,
@@ -99,7 +138,7 @@ class CheckSandbox:
         }
         if self.request.tests is not None:
             own[TESTS_VARIABLE] = self.tests_inside
-        return {**self.request.environment, **self.request.egress.variables(self.sandbox), **own}
+        return own
 
 
 @contextmanager
@@ -122,8 +161,3 @@ def open_call_sandbox(request: CheckSandboxRequest) -> Iterator[Sandbox]:
     home.mkdir(parents=True, exist_ok=True)
     with request.provider.open(replace(request.sandbox, home=home)) as sandbox:
         yield sandbox
-
-
-def command_words(command: Command) -> Sequence[str]:
-    """The command as arguments; a shell gives exit code 127 for a missing program in every sandbox."""
-    return ["sh", "-c", command] if isinstance(command, str) else list(command)

@@ -1,6 +1,7 @@
 """Evaluates all checks of a task over the workspace that an agent left."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.call_check import run_call_check
 from outweigh.engine.checks.check_outcome import CheckOutcome, to_check_result
-from outweigh.engine.checks.check_sandbox import CONFINE_VARIABLE, CheckSandbox
+from outweigh.engine.checks.check_sandbox import CONFINE_VARIABLE, CheckSandbox, ServiceNotReadyError
 from outweigh.engine.checks.command_checks import (
     run_command_check,
     run_pytest_check,
@@ -23,6 +24,7 @@ from outweigh.engine.checks.content_checks import (
 )
 from outweigh.engine.checks.planted_runner import find_planted_runner
 from outweigh.engine.checks.unchanged_check import check_unchanged
+from outweigh.engine.stages import failed_command
 from outweigh.model.arm import OverlayFile
 from outweigh.model.run_record import CheckResult
 from outweigh.model.task import (
@@ -39,6 +41,7 @@ from outweigh.model.task import (
     TestSuiteCheck,
     UnchangedCheck,
 )
+from outweigh.model.task_environment import TaskStage
 from outweigh.ports.sandboxes import SandboxError
 
 CaseNames = Mapping[str, Sequence[str]]
@@ -78,7 +81,15 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
         planted = _planted_runner(sandbox, subject)
         look = partial(_evaluate_check, sandbox=sandbox, subject=subject, planted=planted)
         early = {check.name: look(check) for check in task.checks if isinstance(check, UnchangedCheck)}
-        outcomes = [(check, early.get(check.name) or look(check)) for check in task.checks]
+        fault = _prepare(task.checking, sandbox)
+        outcomes = [
+            (
+                check,
+                early.get(check.name) or (look(check) if fault is None else CheckOutcome(passed=False, detail=fault)),
+            )
+            for check in task.checks
+        ]
+        _clean_up(task.checking, sandbox)
     except OSError as fault:
         raise SandboxError(f"the checks of {task.id!r} could not be run: {fault}") from fault
     return CheckEvaluation(
@@ -90,6 +101,21 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
         },
         case_names={check.name: outcome.case_names for check, outcome in outcomes if outcome.case_names},
     )
+
+
+def _prepare(stage: TaskStage, sandbox: CheckSandbox) -> str | None:
+    """Run the checker's setup; says what failed. What the agent left may be the cause, so it fails the checks."""
+    try:
+        fault = failed_command(stage.setup, sandbox.run)
+    except (untrusted_files.UnsafePathError, ServiceNotReadyError) as refusal:
+        fault = str(refusal)
+    return None if fault is None else f"the checker's setup failed: {fault}"
+
+
+def _clean_up(stage: TaskStage, sandbox: CheckSandbox) -> None:
+    """Run the checker's teardown, which has no part in the results."""
+    with suppress(untrusted_files.UnsafePathError, ServiceNotReadyError):
+        failed_command(stage.teardown, sandbox.run)
 
 
 def _planted_runner(sandbox: CheckSandbox, subject: CheckSubject) -> str | None:
@@ -114,7 +140,7 @@ def _evaluate_check(check: Check, *, sandbox: CheckSandbox, subject: CheckSubjec
             case _:
                 outcome = _run_code(check, sandbox, subject.expected_cases.get(check.name, ()))
                 return _say_if_not_confined(check, sandbox, outcome)
-    except untrusted_files.UnsafePathError as refusal:
+    except (untrusted_files.UnsafePathError, ServiceNotReadyError) as refusal:
         return CheckOutcome(passed=False, detail=str(refusal))
 
 
