@@ -1,6 +1,7 @@
 """An image of one static program for the tests of containers, made without a registry."""
 
 import io
+import re
 import shutil
 import subprocess
 import sys
@@ -35,18 +36,20 @@ def working_engine() -> ContainerEngine:
 
 
 @contextmanager
-def busybox_image(engine: ContainerEngine) -> Iterator[str]:
-    """The name of a small image; leaving the context removes it."""
+def busybox_image(engine: ContainerEngine, *programs: str) -> Iterator[str]:
+    """The name of a small image, with the libraries that programs of this machine need; leaving the context removes
+    it. `bash` is in it where there are such libraries.
+    """
     name = f"outweigh-test:{token_hex(6)}"
-    imported = engine.run("import", "-", name, stdin=busybox_archive())
+    imported = engine.run("import", "-", name, stdin=busybox_archive(*programs))
     if imported.code != 0:
         pytest.fail(imported.error)
     yield name
     engine.run("rmi", "--force", name)
 
 
-def busybox_archive() -> bytes:
-    """A root folder as a tar archive."""
+def busybox_archive(*programs: str) -> bytes:
+    """A root folder as a tar archive, with the libraries of some programs."""
     busybox = shutil.which("busybox")
     if busybox is None:
         require("container", "busybox is not installed (Debian: apt-get install busybox-static)")
@@ -59,7 +62,18 @@ def busybox_archive() -> bytes:
         # Engines store equal images once, so another process could remove a shared one.
         tar.addfile(tarfile.TarInfo(f"etc/{token_hex(8)}"))
         _add_links(tar, subprocess.check_output([busybox, "--list"], text=True).split())
+        if programs:
+            bash = shutil.which("bash") or "/bin/bash"
+            tar.add(Path(bash).resolve(), "bin/bash")
+            for library in sorted({library for program in (bash, *programs) for library in _libraries(program)}):
+                tar.add(Path(library).resolve(), library.removeprefix("/"))
     return archive.getvalue()
+
+
+def _libraries(program: str) -> list[str]:
+    """The shared libraries of a program, its loader included."""
+    listed = subprocess.check_output(["ldd", program], text=True)
+    return re.findall(r"(/\S+) \(0x", listed)
 
 
 def _add_folder(tar: tarfile.TarFile, name: str) -> None:

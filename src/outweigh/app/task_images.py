@@ -58,7 +58,7 @@ def _refuse_tasks_without_image(suite: LoadedSuite, wanted: Sequence[Task]) -> N
         )
 
 
-def _prepare(task: Task, provider: UsesImages, *, network: bool) -> ReadyImage:
+def _prepare(task: Task, provider: UsesImages, *, network: str) -> ReadyImage:
     assert task.image is not None
     try:
         return provider.prepare_image(task.image, network=network)

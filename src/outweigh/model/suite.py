@@ -134,8 +134,7 @@ class PolicySpec(Spec, frozen=True, kw_only=True):
 class SandboxSpec(Spec, frozen=True, kw_only=True):
     """Where agents run. `auto` is bubblewrap, or containers where a task has an image; `local` only by name.
 
-    A task's own image goes before `image`, unless `task_images` is off. With `build_network` off, images are built
-    without a network.
+    A task's own image goes before `image`, unless `task_images` is off. `build_network` is what its build can reach.
     """
 
     kind: Literal["auto", "local", "bubblewrap", "container"] = "auto"
@@ -146,7 +145,7 @@ class SandboxSpec(Spec, frozen=True, kw_only=True):
     disk_mb: Annotated[int, Meta(ge=1)] | None = None
     processes: Annotated[int, Meta(ge=4)] | None = None
     task_images: bool = True
-    build_network: bool = True
+    build_network: Literal["default", "host", "none"] = "default"
 
 
 class LimitsSpec(Spec, frozen=True, kw_only=True):
@@ -200,8 +199,9 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
 def _sandbox_identity(spec: SandboxSpec) -> dict[str, object]:
     """Every key. The later ones are left out at their defaults, so that stores of earlier releases can be resumed."""
     identity: dict[str, object] = msgspec.structs.asdict(spec)
+    usual = SandboxSpec()
     for key in ("task_images", "build_network"):
-        if identity[key]:
+        if identity[key] == getattr(usual, key):
             del identity[key]
     return identity
 

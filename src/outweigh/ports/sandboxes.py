@@ -196,8 +196,11 @@ class SandboxProvider(Protocol):
 class UsesImages(Protocol):
     """A provider whose sandboxes can have the image of a task."""
 
-    def prepare_image(self, image: TaskImage, *, network: bool) -> ReadyImage:
-        """Build an image, or find a stored one; raise UsageError where that fails. It is built once by its content."""
+    def prepare_image(self, image: TaskImage, *, network: str) -> ReadyImage:
+        """Build an image, or find a stored one; raise UsageError where that fails. It is built once by its content.
+
+        `network` is what the build can reach: the engine's `default`, that of the `host`, or `none`.
+        """
 
     def copy_files(self, image: ReadyImage, target: Path) -> None:
         """Copy what an image has in its working directory into a new folder."""

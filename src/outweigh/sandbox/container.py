@@ -176,7 +176,7 @@ class ContainerSandboxProvider:
         finally:
             shutil.rmtree(scripts, ignore_errors=True)
 
-    def prepare_image(self, image: TaskImage, *, network: bool) -> ReadyImage:
+    def prepare_image(self, image: TaskImage, *, network: str) -> ReadyImage:
         """Build the image of a task, or find the stored one that it names."""
         return prepare_task_image(self._engine(), image, network=network)
 

@@ -6,6 +6,7 @@ however many engines need it at the same time.
 
 import fcntl
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,7 +97,7 @@ def _build_unnamed(engine: ContainerEngine, folder: Path) -> str:
     return answer.out.splitlines()[-1]
 
 
-def prepare_task_image(engine: ContainerEngine, image: TaskImage, *, network: bool) -> ReadyImage:
+def prepare_task_image(engine: ContainerEngine, image: TaskImage, *, network: str) -> ReadyImage:
     """Build the image of a task, or find the stored one that it names."""
     if image.dockerfile is None:
         name = image.name or ""
@@ -108,7 +109,7 @@ def prepare_task_image(engine: ContainerEngine, image: TaskImage, *, network: bo
     return _describe(engine, name, image)
 
 
-def _build_once(engine: ContainerEngine, folder: Path, *, network: bool, seconds: float) -> str:
+def _build_once(engine: ContainerEngine, folder: Path, *, network: str, seconds: float) -> str:
     digest = context_digest(folder)[:32]
     name = f"{TASK_IMAGE}:{digest}"
     with _locked(_builds_folder() / f"{digest}.lock"):
@@ -155,10 +156,32 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _build(engine: ContainerEngine, folder: Path, name: str, *, network: bool, seconds: float) -> None:
+def _build(engine: ContainerEngine, folder: Path, name: str, *, network: str, seconds: float) -> None:
+    """Build an image. Where the engine's own network does not work, no other one is given without being asked for."""
     log = _builds_folder() / f"{name.rpartition(':')[2]}.log"
-    options = (*engine.build_options, *(() if network else ("--network=none",)))
-    proxies = {key: os.environ[key] for key in _PROXY_VARIABLES if network and key in os.environ}
+    output = _try_build(engine, folder, name, network=network, seconds=seconds, log=log)
+    if output is not None and _STORAGE_FAULT.search(output) is not None:
+        output = _try_build(engine, folder, name, network=network, seconds=seconds, log=log)
+    advice = ""
+    if output is not None and network == "default" and _NETWORK_FAULT.search(output) is not None:
+        output = _try_build(engine, folder, name, network="none", seconds=seconds, log=log)
+        advice = (
+            f"The network of {engine.name} does not work here, so it was built without one; to let it use that of this "
+            'machine, set build_network = "host" under [sandbox]. '
+        )
+    if output is not None:
+        raise UsageError(
+            f"its image cannot be built: {_last_lines(output)} {advice}The whole output is in {log}; try it by hand: "
+            f"{engine.name} build {folder}"
+        )
+
+
+def _try_build(
+    engine: ContainerEngine, folder: Path, name: str, *, network: str, seconds: float, log: Path
+) -> bytes | None:
+    """The output of a build that failed; None when the image is there."""
+    options = (*engine.build_options, *(() if network == "default" else (f"--network={network}",)))
+    proxies = {key: os.environ[key] for key in _PROXY_VARIABLES if network != "none" and key in os.environ}
     try:
         done = run_process(
             [*engine.command, "build", f"--tag={name}", *options, str(folder)],
@@ -168,16 +191,21 @@ def _build(engine: ContainerEngine, folder: Path, name: str, *, network: bool, s
     except TimeoutExpired as late:
         log.write_bytes((late.stdout or b"") + (late.stderr or b""))
         raise UsageError(f"its image was not built within {seconds:g} s. The output so far is in {log}.") from None
-    log.write_bytes(done.stdout + done.stderr)
-    if done.returncode != 0:
-        raise UsageError(
-            f"its image cannot be built: {_last_lines(done.stderr or done.stdout)} The whole output is in {log}; "
-            f"try it by hand: {engine.name} build {folder}"
-        )
+    output = done.stdout + done.stderr
+    log.write_bytes(output)
+    return None if done.returncode == 0 else output
+
+
+# What engines print when they cannot make a network for the commands of a build.
+_NETWORK_FAULT = re.compile(rb"netavark|slirp4netns|pasta failed|setting up (?:the )?network|iptables", re.IGNORECASE)
+# What they print when another process removes an image meanwhile that a build could have used.
+_STORAGE_FAULT = re.compile(rb"(?:layer|image) not known|not a known (?:layer|image)", re.IGNORECASE)
+_NOISE = re.compile(r"time=\"|error running container: did not get container start message")
 
 
 def _last_lines(output: bytes) -> str:
-    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+    printed = (line.strip() for line in output.decode(errors="replace").splitlines())
+    lines = [line for line in printed if line and _NOISE.match(line) is None]
     shown = " / ".join(lines[-_SHOWN_LINES:])[-_SHOWN_CHARACTERS:]
     return f"{shown.rstrip('.')}." if shown else "it printed nothing."
 
