@@ -13,7 +13,6 @@ from outweigh.model.base import SafeName, Spec, VariableName
 from outweigh.model.provider import ProviderIdentity
 from outweigh.model.task import WorkspacePath
 
-
 DEFAULT_START_SECONDS = 60.0
 
 
