@@ -123,6 +123,8 @@ class QwenCodeReader(EventReader):
             tools=names_at(self._init, "tools"),
             memory_files=None,
             seen_by=("init event", "tool calls"),
+            agents=names_at(self._init, "agents"),
+            commands=names_at(self._init, "slash_commands"),
         )
 
 

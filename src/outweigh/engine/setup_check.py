@@ -6,8 +6,15 @@ in requests.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 
+from outweigh.engine.configuration_check import ConfigurationCheck, ConfigurationSources, check_configuration
+from outweigh.engine.declared_configuration import (
+    LONGEST_DESCRIPTION,
+    DeclaredItem,
+    DeclaredKind,
+    add_marker,
+    declared_items,
+)
 from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults
 from outweigh.engine.server_check import ServerCheck, check_servers
 from outweigh.model.agent_files import AgentFileLocations, SkillText, read_skill
@@ -20,11 +27,6 @@ from outweigh.ports.gateways import ArmMarker, MeteredCalls
 INSTRUCTION_FILES = frozenset(
     {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "CONVENTIONS.md", ".goosehints", "CLAUDE.local.md"}
 )
-LONGEST_DESCRIPTION = 200
-"""Agents truncate long descriptions, so only the beginning is looked for."""
-LONGEST_MARKER_TEXT = 20_000
-SHORTEST_MARKER_TEXT = 12
-"""A shorter text could occur in requests by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,8 @@ class ExpectedSetup:
     instructions: Mapping[str, tuple[ExpectedItem, ...]]
     markers: Mapping[str, ArmMarker]
     models: Mapping[str, DeclaredModel] = field(default_factory=dict)
+    configuration: Mapping[str, tuple[DeclaredItem, ...]] = field(default_factory=dict)
+    locations: Mapping[str, AgentFileLocations] = field(default_factory=dict)
 
     def models_to_ask(self, arm: str) -> tuple[str, ...] | None:
         """Patterns of the models that an arm may ask, its own first; None for any, where it names none."""
@@ -53,8 +57,7 @@ class ExpectedSetup:
 
     def of_others(self, arm: str) -> tuple[tuple[ExpectedItem, ...], tuple[ExpectedItem, ...]]:
         """Skills and instructions of other arms only. Texts that this arm's own texts contain are left out."""
-        own = [*self.skills.get(arm, ()), *self.instructions.get(arm, ())]
-        own_texts = [_collapse_spaces(self.markers[name].text) for item in own for name in _marker_names(item)]
+        own_texts = self._own_texts(arm)
         skills, instructions = (
             tuple(
                 {
@@ -69,6 +72,24 @@ class ExpectedSetup:
         )
         own_names = {item.name for item in self.skills.get(arm, ())}
         return tuple(skill for skill in skills if skill.name not in own_names or skill.shown_by), instructions
+
+    def configuration_of_others(self, arm: str) -> tuple[DeclaredItem, ...]:
+        """Items of other arms only, by their texts; those that this arm's own texts contain are left out."""
+        own_texts = self._own_texts(arm)
+        others = (item for name, items in self.configuration.items() if name != arm for item in items)
+        return tuple(
+            {
+                item.shown_by: item
+                for item in others
+                if item.shown_by is not None and not _is_within(self.markers[item.shown_by].text, own_texts)
+            }.values()
+        )
+
+    def _own_texts(self, arm: str) -> list[str]:
+        own = [*self.skills.get(arm, ()), *self.instructions.get(arm, ())]
+        names = [name for item in own for name in _marker_names(item)]
+        names += [item.shown_by for item in self.configuration.get(arm, ()) if item.shown_by is not None]
+        return [_collapse_spaces(self.markers[name].text) for name in names]
 
 
 def expected_setup(
@@ -88,6 +109,8 @@ def expected_setup(
         instructions={name: _expected_instructions(arm, overlays, markers, places[name]) for name, arm in arms.items()},
         markers=markers,
         models={name: model for name, model in models.items() if model is not None},
+        configuration={name: declared_items(arm, overlays, markers, places[name]) for name, arm in arms.items()},
+        locations=places,
     )
 
 
@@ -102,10 +125,10 @@ def _expected_skills(
         ExpectedItem(
             name=skill.name,
             folder=folder,
-            shown_by=_add_marker(
+            shown_by=add_marker(
                 markers, f"skill {skill.name}", Component.SKILL_PROMPT, skill.description[:LONGEST_DESCRIPTION]
             ),
-            used_by=_add_marker(markers, f"text of skill {skill.name}", Component.SKILL_PROMPT, skill.body),
+            used_by=add_marker(markers, f"text of skill {skill.name}", Component.SKILL_PROMPT, skill.body),
         )
         for folder, skill in found.items()
     )
@@ -120,19 +143,10 @@ def _expected_instructions(
             texts.setdefault(file.sha256, (file.path, overlays[file.sha256].decode(errors="replace")))
     return tuple(
         ExpectedItem(
-            name=path, folder=None, shown_by=_add_marker(markers, path, Component.DOMAIN_EXPERTISE, text), used_by=None
+            name=path, folder=None, shown_by=add_marker(markers, path, Component.DOMAIN_EXPERTISE, text), used_by=None
         )
         for path, text in texts.values()
     )
-
-
-def _add_marker(markers: dict[str, ArmMarker], what: str, component: Component, text: str) -> str | None:
-    text = text.strip()[:LONGEST_MARKER_TEXT]
-    if len(text) < SHORTEST_MARKER_TEXT:
-        return None
-    name = f"{what}@{sha256(text.encode()).hexdigest()[:8]}"
-    markers[name] = ArmMarker(name=name, component=component, text=text)
-    return name
 
 
 def _marker_names(item: ExpectedItem) -> list[str]:
@@ -176,10 +190,21 @@ def check_setup(
     if reported is None and answered is None:
         return SetupCheck(loaded=None, faults=checked.faults)
     observed = _Observations(reported, answered)
+    configured = _check_configuration(arm, expected, observed)
     return SetupCheck(
-        loaded=_observed_setup(expected, observed, checked),
-        faults=(*_setup_faults(arm, expected, observed), *checked.faults),
-        unproven=checked.unproven,
+        loaded=_observed_setup(expected, observed, checked, configured),
+        faults=(*_setup_faults(arm, expected, observed), *checked.faults, *configured.faults),
+        unproven=(*checked.unproven, *configured.unproven),
+    )
+
+
+def _check_configuration(arm: Arm, expected: ExpectedSetup, observed: "_Observations") -> ConfigurationCheck:
+    places = expected.locations.get(arm.name)
+    sources = ConfigurationSources(
+        reported=observed.reported, seen=observed.seen, always_sent=() if places is None else places.always_sent
+    )
+    return check_configuration(
+        expected.configuration.get(arm.name, ()), expected.configuration_of_others(arm.name), sources
     )
 
 
@@ -229,7 +254,9 @@ def _instruction_faults(arm: Arm, expected: ExpectedSetup, observed: _Observatio
             yield f"the instructions in {text.name} of another arm were sent to the model"
 
 
-def _observed_setup(expected: ExpectedSetup, observed: _Observations, checked: ServerCheck) -> ObservedSetup:
+def _observed_setup(
+    expected: ExpectedSetup, observed: _Observations, checked: ServerCheck, configured: ConfigurationCheck
+) -> ObservedSetup:
     reported = observed.reported
     listed = None if reported is None else reported.skills
     known = {skill for skills in expected.skills.values() for skill in skills}
@@ -247,4 +274,8 @@ def _observed_setup(expected: ExpectedSetup, observed: _Observations, checked: S
         tools=reported.tools if reported is not None and reported.tools is not None else observed.tools,
         memory_files=memory if memory is not None else (None if unseen else tuple(dict.fromkeys(texts))),
         seen_by=(*(() if reported is None else reported.seen_by), *(() if unseen else (REQUESTS_SOURCE,))),
+        agents=configured.seen[DeclaredKind.SUB_AGENT],
+        commands=configured.seen[DeclaredKind.COMMAND],
+        plugins=configured.seen[DeclaredKind.PLUGIN],
+        hooks=configured.seen[DeclaredKind.HOOK],
     )

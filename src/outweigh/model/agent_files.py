@@ -45,15 +45,19 @@ class AgentFileLocations(Struct, frozen=True, kw_only=True):
         return folder if above[-1] == "skills" or "/".join(filter(None, above)) in self.skills else None
 
 
+_AGENTS = frozenset({ConfigurationKind.AGENT})
+_AGENTS_AND_COMMANDS = _AGENTS | {ConfigurationKind.COMMAND}
 _LOCATIONS = {
     "aider": AgentFileLocations(skills=(), instructions=("CONVENTIONS.md",)),
-    "claude-code": AgentFileLocations(skills=(".claude/skills",), instructions=("CLAUDE.md",)),
-    "codex": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
+    "claude-code": AgentFileLocations(
+        skills=(".claude/skills",), instructions=("CLAUDE.md",), always_sent=_AGENTS_AND_COMMANDS
+    ),
+    "codex": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
     "gemini-cli": AgentFileLocations(skills=(".gemini/skills",), instructions=("GEMINI.md",)),
-    "goose": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
+    "goose": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
     "mini-swe-agent": AgentFileLocations(skills=(), instructions=()),
-    "opencode": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
-    "qwen-code": AgentFileLocations(skills=(".qwen/skills",), instructions=("QWEN.md",)),
+    "opencode": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
+    "qwen-code": AgentFileLocations(skills=(".qwen/skills",), instructions=("QWEN.md",), always_sent=_AGENTS),
 }
 _DEFAULT_LOCATIONS = AgentFileLocations(
     skills=(".claude/skills", ".agents/skills"), instructions=("CLAUDE.md", "AGENTS.md")

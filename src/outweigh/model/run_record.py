@@ -84,7 +84,11 @@ class ObservedServer(Stored, frozen=True):
 
 
 class ObservedSetup(Stored, frozen=True):
-    """What was seen to be loaded; None if unknown. `seen_by` names the sources, such as "init event"."""
+    """What was seen to be loaded; None if unknown. `seen_by` names the sources, such as "init event".
+
+    Of sub-agents (`agents`), commands, plugins and hooks, records have those that an arm of the experiment declares.
+    Hooks are named by the moment at which they ran.
+    """
 
     skills: tuple[Name, ...] | None
     skills_used: tuple[Name, ...] | None
@@ -92,6 +96,10 @@ class ObservedSetup(Stored, frozen=True):
     tools: tuple[Name, ...] | None
     memory_files: tuple[str, ...] | None
     seen_by: tuple[Name, ...]
+    agents: tuple[Name, ...] | None = None
+    commands: tuple[Name, ...] | None = None
+    plugins: tuple[Name, ...] | None = None
+    hooks: tuple[Name, ...] | None = None
 
 
 class StepSource(StrEnum):

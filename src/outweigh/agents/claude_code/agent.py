@@ -8,6 +8,7 @@ import msgspec
 from outweigh.agents.claude_code.stream import ClaudeCodeReader
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
 from outweigh.agents.server_start import start_limit_seconds
+from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.model_name import bare_model_name
 from outweigh.model.provider import ProviderKind
@@ -65,11 +66,13 @@ class ClaudeCodeAgent(CommandLineAgent):
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`claude -p` with the prompt on standard input and events on standard output."""
-        arm, access, reader = request.arm, request.model_access, ClaudeCodeReader()
+        arm, access = request.arm, request.model_access
+        reader = ClaudeCodeReader(shows_hooks=_may_have_hooks(arm))
         return Launch(
             arguments=(
                 *("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
                 *("--setting-sources", "project"),
+                *(("--include-hook-events",) if _may_have_hooks(arm) else ()),
                 *_server_arguments(arm, home),
                 *(() if arm.model is None else ("--model", arm.model)),
                 *self._limits(request),
@@ -106,6 +109,12 @@ def _cloud_defaults(arm: Arm) -> dict[str, str]:
     """Clouds refuse requests with Anthropic's newest beta features, which it would use with any other address."""
     is_cloud = arm.provider is not None and arm.provider.kind in (ProviderKind.BEDROCK, ProviderKind.VERTEX)
     return {"CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1"} if is_cloud else {}
+
+
+def _may_have_hooks(arm: Arm) -> bool:
+    """Whether the arm's own files can declare hooks, which then are to be shown. Older versions cannot show them."""
+    has_settings = any(configuration_kind(file.path, arm.agent) is ConfigurationKind.SETTINGS for file in arm.overlay)
+    return has_settings or any(flag.startswith("--plugin-dir") for flag in arm.flags)
 
 
 def _server_arguments(arm: Arm, home: str) -> tuple[str, ...]:

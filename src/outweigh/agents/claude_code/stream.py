@@ -27,12 +27,17 @@ from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifStep
 from outweigh.transcript.tool_calls import used_skills
 
+_NOT_STARTED = frozenset({126, 127})
+"""The exit codes of a shell for a command that it cannot start."""
+
 READING_TOOLS = frozenset({"Read", "Bash"})
 """The tools by which Claude Code reads the SKILL.md of a skill."""
 
 
-def _setup_from_init(init: Mapping[str, Any], steps: Iterable[AtifStep]) -> ObservedSetup:
-    """The set-up that was observed in the `system/init` event and in tool calls."""
+def _setup_from_init(
+    init: Mapping[str, Any], steps: Iterable[AtifStep], hooks: tuple[str, ...] | None
+) -> ObservedSetup:
+    """The set-up that was observed in the `system/init` event, in events of hooks, and in tool calls."""
     used = used_skills(steps, READING_TOOLS)
     return ObservedSetup(
         skills=as_names(init.get("skills")),
@@ -41,7 +46,15 @@ def _setup_from_init(init: Mapping[str, Any], steps: Iterable[AtifStep]) -> Obse
         tools=as_names(init.get("tools")),
         memory_files=_memory_files(init.get("memory_paths")),
         seen_by=("init event", "tool calls") if used else ("init event",),
+        agents=as_names(init.get("agents")),
+        commands=as_names(init.get("slash_commands")),
+        plugins=_plugins(init.get("plugins")),
+        hooks=hooks,
     )
+
+
+def _plugins(raw: object) -> tuple[str, ...] | None:
+    return as_names([as_dict(each).get("name") for each in raw]) if isinstance(raw, list) else None
 
 
 def _servers(raw: object) -> tuple[ObservedServer, ...] | None:
@@ -60,9 +73,15 @@ StreamEvent = Mapping[str, Any]
 
 
 class ClaudeCodeReader:
-    """Reads the output as it arrives: lines, an array of events, or a single result object."""
+    """Reads the output as it arrives: lines, an array of events, or a single result object.
 
-    def __init__(self) -> None:
+    `shows_hooks` is whether it has an event for every hook that runs. Otherwise those that it has are not all.
+    """
+
+    def __init__(self, *, shows_hooks: bool = False) -> None:
+        self._shows_hooks = shows_hooks
+        self._hooks: dict[str, None] = {}
+        self._failed_hooks: dict[str, None] = {}
         self._lines = JsonLineDecoder()
         self._conversation = ClaudeCodeConversation()
         self._init: StreamEvent = {}
@@ -88,8 +107,16 @@ class ClaudeCodeReader:
                 self._conversation.add(event, as_name(event.get("parent_tool_use_id")))
             case "system", "init":
                 self._init = self._init or event  # before the agent did anything; it could print another later
+            case "system", "hook_response":
+                self._take_hook(event)
             case "result", _:
                 self._result = event
+
+    def _take_hook(self, event: StreamEvent) -> None:
+        """A hook has ended. One whose command could not be started did not run."""
+        moment = as_name(event.get("hook_event"))
+        if moment is not None:
+            (self._failed_hooks if event.get("exit_code") in _NOT_STARTED else self._hooks)[moment] = None
 
     def _so_far(self) -> AgentReport:
         """The report without a result event: there are no totals, so the messages are summed."""
@@ -112,9 +139,12 @@ class ClaudeCodeReader:
             failure=make_failure(FailureKind.NO_RESULT, "Claude Code's output ends without a result"),
             final_text=None,
             steps=steps,
-            loaded=_setup_from_init(self._init, steps) if self._init else None,
+            loaded=_setup_from_init(self._init, steps, self._seen_hooks()) if self._init else None,
             warnings=tuple(self._warnings()),
         )
+
+    def _seen_hooks(self) -> tuple[str, ...] | None:
+        return tuple(self._hooks) if self._hooks or self._shows_hooks else None
 
     def _concluded(self, so_far: AgentReport, result: StreamEvent, now: float | None) -> AgentReport:
         read = read_totals(result)
@@ -138,6 +168,8 @@ class ClaudeCodeReader:
         yield from self._conversation.warnings()
         if self._errors.retried_requests:
             yield f"requests that failed and were tried again within the run: {self._errors.retried_requests:,}"
+        for moment in self._failed_hooks:
+            yield f"a hook for {moment} could not be started"
         if as_list(self._init.get("plugin_errors")):
             yield f"plugins that could not be loaded: {len(self._init['plugin_errors']):,}"
 

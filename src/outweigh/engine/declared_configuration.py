@@ -1,0 +1,147 @@
+"""What the files of an arm declare beside skills and instructions: sub-agents, commands, hooks, plugins, rules and
+instructions for a folder. Each has a marker where its text would show in requests.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import Any
+
+from outweigh.model.agent_files import AgentFileLocations, ConfigurationKind, configuration_kind, read_skill
+from outweigh.model.arm import Arm
+from outweigh.model.json_text import try_decode_json
+from outweigh.model.untrusted_json import as_dict, as_list, as_str
+from outweigh.model.usage import Component
+from outweigh.ports.gateways import ArmMarker
+
+LONGEST_DESCRIPTION = 200
+"""Agents truncate long descriptions, so only the beginning is looked for."""
+LONGEST_MARKER_TEXT = 20_000
+SHORTEST_MARKER_TEXT = 12
+"""A shorter text could occur in requests by chance."""
+
+
+def add_marker(markers: dict[str, ArmMarker], what: str, component: Component, text: str) -> str | None:
+    """Add the marker of a text and return its name; None where the text is too short to be told from others."""
+    text = text.strip()[:LONGEST_MARKER_TEXT]
+    if len(text) < SHORTEST_MARKER_TEXT:
+        return None
+    name = f"{what}@{sha256(text.encode()).hexdigest()[:8]}"
+    markers[name] = ArmMarker(name=name, component=component, text=text)
+    return name
+
+
+class DeclaredKind(StrEnum):
+    """What a declared item is, in the words of messages."""
+
+    SUB_AGENT = "sub-agent"
+    COMMAND = "command"
+    HOOK = "hook"
+    PLUGIN = "plugin"
+    RULE = "rule"
+    FOLDER_INSTRUCTIONS = "instructions for a folder"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredItem:
+    """One item of an arm's files. `is_certain` is whether every run makes use of it, such as a hook at the start."""
+
+    kind: DeclaredKind
+    name: str
+    shown_by: str | None = None
+    is_certain: bool = False
+
+
+def declared_items(
+    arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker], places: AgentFileLocations
+) -> tuple[DeclaredItem, ...]:
+    """All items of an arm; the markers of their texts are added."""
+    found: dict[tuple[DeclaredKind, str], DeclaredItem] = {}
+    for file in arm.overlay:
+        for item in _items_of_file(arm, file.path, overlays[file.sha256], markers, places):
+            found.setdefault((item.kind, item.name), item)
+    for folder in _plugin_folders(arm):
+        manifest = next((file for file in arm.overlay if file.path == f"{folder}/.claude-plugin/plugin.json"), None)
+        stated = {} if manifest is None else as_dict(try_decode_json(overlays[manifest.sha256]))
+        name = as_str(stated.get("name")) or PurePosixPath(folder).name
+        found.setdefault((DeclaredKind.PLUGIN, name), DeclaredItem(kind=DeclaredKind.PLUGIN, name=name))
+    return tuple(found.values())
+
+
+def _items_of_file(
+    arm: Arm, path: str, content: bytes, markers: dict[str, ArmMarker], places: AgentFileLocations
+) -> Iterator[DeclaredItem]:
+    kind, place = configuration_kind(path, arm.agent, places), PurePosixPath(path)
+    if place.suffix == ".json" and kind is not None:
+        yield from _hooks(content)
+        yield from _enabled_plugins(content)
+    elif kind is ConfigurationKind.AGENT and place.suffix in (".md", ".toml"):
+        name, text = _read_description(place, content)
+        offered = (name, "" if _NOT_OFFERED.search(content) else text)
+        yield _described(DeclaredKind.SUB_AGENT, offered, markers, Component.TOOL_SCHEMA)
+    elif kind is ConfigurationKind.COMMAND and place.suffix in (".md", ".toml"):
+        _, text = _read_description(place, content)
+        name = path.partition("/commands/")[2].removesuffix(place.suffix).replace("/", ":") or place.stem
+        yield _described(DeclaredKind.COMMAND, (name, text), markers, Component.SKILL_PROMPT)
+    elif kind is ConfigurationKind.RULE or (len(place.parts) > 1 and place.name in places.instructions):
+        told = DeclaredKind.RULE if kind is ConfigurationKind.RULE else DeclaredKind.FOLDER_INSTRUCTIONS
+        text = read_skill(content, "").body
+        shown_by = add_marker(markers, f"{told} {path}", Component.DOMAIN_EXPERTISE, text)
+        yield DeclaredItem(kind=told, name=path, shown_by=shown_by)
+    elif place.parent.name in ("plugin", "plugins") and place.suffix in (".js", ".ts", ".mjs") and kind is not None:
+        yield DeclaredItem(kind=DeclaredKind.PLUGIN, name=place.stem)
+
+
+_NOT_OFFERED = re.compile(rb"^(?:mode: *primary|hidden: *true|disable: *true) *$", re.MULTILINE)
+"""What makes a sub-agent one that the model is not told about."""
+
+
+def _described(
+    kind: DeclaredKind, read: tuple[str, str], markers: dict[str, ArmMarker], component: Component
+) -> DeclaredItem:
+    name, description = read
+    shown_by = add_marker(markers, f"{kind} {name}", component, description[:LONGEST_DESCRIPTION])
+    return DeclaredItem(kind=kind, name=name, shown_by=shown_by)
+
+
+def _read_description(place: PurePosixPath, content: bytes) -> tuple[str, str]:
+    """The name and description of a sub-agent or command; without front matter, its first line describes it."""
+    if place.suffix == ".toml":
+        try:
+            stated: dict[str, Any] = tomllib.loads(content.decode(errors="replace"))
+        except tomllib.TOMLDecodeError:
+            stated = {}
+        return as_str(stated.get("name")) or place.stem, as_str(stated.get("description")) or ""
+    read = read_skill(content, place.stem)
+    return read.name, read.description or next((line.strip() for line in read.body.splitlines() if line.strip()), "")
+
+
+_EVENTS_OF_EVERY_RUN = frozenset({"SessionStart", "UserPromptSubmit"})
+"""Moments that every run has, if no matcher limits the hook to some of them."""
+
+
+def _hooks(content: bytes) -> Iterator[DeclaredItem]:
+    for event, entries in as_dict(as_dict(try_decode_json(content)).get("hooks")).items():
+        matchers = [as_dict(entry).get("matcher") for entry in as_list(entries)]
+        if matchers:
+            is_certain = event in _EVENTS_OF_EVERY_RUN and any(matcher in (None, "", "*") for matcher in matchers)
+            yield DeclaredItem(kind=DeclaredKind.HOOK, name=event, is_certain=is_certain)
+
+
+def _enabled_plugins(content: bytes) -> Iterator[DeclaredItem]:
+    for name, is_enabled in as_dict(as_dict(try_decode_json(content)).get("enabledPlugins")).items():
+        if is_enabled is True:
+            yield DeclaredItem(kind=DeclaredKind.PLUGIN, name=name.partition("@")[0])
+
+
+def _plugin_folders(arm: Arm) -> Iterator[str]:
+    """The folders that `--plugin-dir` names."""
+    for flag, following in pairwise((*arm.flags, "")):
+        name, has_value, value = flag.partition("=")
+        if name == "--plugin-dir":
+            yield str(PurePosixPath(value if has_value else following))
