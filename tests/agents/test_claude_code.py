@@ -79,6 +79,14 @@ def test_tool_servers_that_the_arms_files_bring_are_let_in() -> None:
     assert "--strict-mcp-config" not in launched(overlay=brought).arguments
 
 
+def test_hooks_are_shown_where_the_arm_can_have_some() -> None:
+    settings = (OverlayFile(path=".claude/settings.json", sha256="0" * 64, executable=False),)
+
+    assert "--include-hook-events" in launched(overlay=settings).arguments
+    assert "--include-hook-events" in launched(flags=("--plugin-dir", "plug")).arguments
+    assert "--include-hook-events" not in launched().arguments
+
+
 def test_it_reads_the_projects_settings_and_nobody_elses() -> None:
     launch = launched()
 

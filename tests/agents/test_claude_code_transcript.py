@@ -9,7 +9,19 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.agents.claude_lines import answer, assistant, call, init, lines, model_usage, result, said, usage, user
+from tests.agents.claude_lines import (
+    Event,
+    answer,
+    assistant,
+    call,
+    init,
+    lines,
+    model_usage,
+    result,
+    said,
+    usage,
+    user,
+)
 
 from outweigh.agents.claude_code.messages import ClaudeCodeConversation
 from outweigh.agents.claude_code.stream import ClaudeCodeReader, read_claude_code
@@ -321,3 +333,37 @@ def assert_storable(output: bytes) -> None:
     steps = record_steps(report.steps)
     assert msgspec.json.decode(msgspec.json.encode(steps), type=tuple[Step, ...]) == steps
     assert read_trajectory(trajectory_json(report, "claude-code")).steps
+
+
+HOOK = {"type": "system", "subtype": "hook_response", "hook_event": "SessionStart", "exit_code": 0}
+
+
+def read_setup(*events: Event, shows_hooks: bool = False) -> tuple[ObservedSetup, tuple[str, ...]]:
+    reader = ClaudeCodeReader(shows_hooks=shows_hooks)
+    reader.feed(lines(*events))
+    report = reader.report()
+    assert report.loaded is not None
+    return report.loaded, report.warnings
+
+
+def test_sub_agents_commands_and_plugins_are_those_of_the_first_event() -> None:
+    loaded, _ = read_setup(
+        init(agents=["keeper"], slash_commands=["stripes", "zoo:feed"], plugins=[{"name": "zoo", "path": "/p"}, 3])
+    )
+
+    assert (loaded.agents, loaded.commands, loaded.plugins) == (("keeper",), ("stripes", "zoo:feed"), ("zoo",))
+    assert (read_setup(init())[0].agents, read_setup(init())[0].plugins) == (None, None)
+
+
+def test_hooks_are_known_by_their_events_and_by_the_lack_of_them_only_where_all_are_shown() -> None:
+    assert read_setup(HOOK, init())[0].hooks == ("SessionStart",)
+    assert read_setup(init())[0].hooks is None
+    assert read_setup(init(), shows_hooks=True)[0].hooks == ()
+
+
+@pytest.mark.parametrize(("exit_code", "ran"), [(0, True), (2, True), (126, False), (127, False)])
+def test_a_hook_whose_command_does_not_start_has_not_run(exit_code: int, *, ran: bool) -> None:
+    loaded, warnings = read_setup({**HOOK, "exit_code": exit_code}, init(), shows_hooks=True)
+
+    assert loaded.hooks == (("SessionStart",) if ran else ())
+    assert warnings == (() if ran else ("a hook for SessionStart could not be started",))

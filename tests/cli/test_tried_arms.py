@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from tests.agents.programs import a_program
 from tests.cli.agent_experiment import SOLVED, AgentDesk, require_agent
+from tests.cli.engines import records
 from tests.engine.engine_fixtures import shell, write_suite
 from tests.prerequisites import needs, require
 
@@ -268,6 +269,23 @@ def test_a_suite_that_was_refused_is_run_into_the_same_store_when_it_is_correcte
 
     assert (refused.code, done.code) == (2, 0), done.err
     assert "has changed" not in done.err
+
+
+def test_what_an_agent_does_not_show_is_listed_and_the_run_goes_on(desk: AskingDesk) -> None:
+    desk.write("house-model")
+    suite = desk.store.parent / "suite"
+    (suite / "files" / ".claude" / "agents").mkdir(parents=True)
+    (suite / "files" / ".claude" / "agents" / "keeper.md").write_text("---\ndescription: Keeps every zebra.\n---\nx\n")
+    file = suite / "suite.toml"
+    file.write_text(file.read_text().replace('"agent" = "shell"', '"files" = "files", "agent" = "shell"'))
+
+    answer = desk.run()
+
+    part = "the sub-agent 'keeper' (neither its output nor its requests show this)"
+    assert answer.code == 0, answer.err
+    assert f"outweigh: arm 'asks' (shell): not provable with this agent: {part}. That is no fault.\n" in answer.err
+    (run,) = (run for run in records(desk.store) if run.trial.arm == "asks")
+    assert f"not provable with this agent: {part}" in run.warnings
 
 
 def test_how_the_user_s_own_command_ends_on_a_made_up_task_is_no_fault(outweigh: Any, tmp_path: Path) -> None:

@@ -13,7 +13,16 @@ from outweigh.verdict.policy import decide
 
 AGENT = AgentIdentity(kind=AgentKind.REAL, name="claude-code", version="2.1.0", model="m")
 LOADED = ObservedSetup(
-    skills=("testing",), skills_used=(), mcp_servers=None, tools=None, memory_files=None, seen_by=("requests",)
+    skills=("testing",),
+    skills_used=(),
+    mcp_servers=None,
+    tools=None,
+    memory_files=None,
+    seen_by=("requests",),
+    agents=("reviewer",),
+    commands=("fix",),
+    plugins=("zoo",),
+    hooks=("Stop",),
 )
 
 
@@ -30,7 +39,16 @@ def test_agents_pieces_warnings_and_setbacks_are_told_by_arm() -> None:
     assert told["new"] == {
         "agents": [{"kind": "real", "name": "claude-code", "version": "2.1.0", "model": "m", "runs": 2}],
         "proven": 2,
-        "pieces": [{"kind": "skill", "name": "testing", "runs": 2}],
+        "pieces": [
+            {"kind": kind, "name": name, "runs": 2}
+            for kind, name in (
+                ("command", "fix"),
+                ("hook", "Stop"),
+                ("plugin", "zoo"),
+                ("skill", "testing"),
+                ("sub-agent", "reviewer"),
+            )
+        ],
         "models": [],
         "warned": 2,
         "warnings": [{"words": "odd", "runs": 2}],

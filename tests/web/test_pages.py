@@ -28,6 +28,8 @@ LOADED = ObservedSetup(
     tools=(),
     memory_files=None,
     seen_by=("init event",),
+    agents=("reviewer",),
+    hooks=("SessionStart",),
 )
 FIRST = a_run("fix", "plain", 1, loaded=LOADED, warnings=("the cache was cold.",))
 SECOND = a_run("fix", "better", 1, passed=False)
@@ -160,6 +162,8 @@ def test_a_run_shows_steps_patch_checks_judgments_and_what_was_loaded(reader: Re
 
     for shown in ("I look around.", "README.md", "command: ls", "x = ", "the test says so", "0.75", "files (failed)"):
         assert shown in page
+    assert "reviewer" in page
+    assert "SessionStart" in page
     assert "the cache was cold." in page
     assert 'id="step-2"' in page
     assert "$0.01" in page

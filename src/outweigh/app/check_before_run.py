@@ -13,7 +13,7 @@ from outweigh.app.build_engine import own_price_file, prices_for_provider
 from outweigh.app.judging_round import missing_judges
 from outweigh.app.observer import Notify
 from outweigh.app.probe_agents import asks_with_key, missing_access, provider_of_arm
-from outweigh.app.try_arms import TryRequest, describe_faults, try_arms
+from outweigh.app.try_arms import TryRequest, describe_faults, describe_unproven_parts, try_arms
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.arm import Arm
@@ -38,7 +38,9 @@ def check_before_run(request: TryRequest, notify: Notify, *, has_budget: bool, i
     else:
         _notify_all(notify, missing_judges(left))
     tried = try_arms(request, notify)
-    faults += describe_faults(tried, {name: arm.agent for name, arm in arms.items()})
+    agents = {name: arm.agent for name, arm in arms.items()}
+    faults += describe_faults(tried, agents)
+    _notify_all(notify, describe_unproven_parts(tried, agents))
     models = _UnpricedModels(left, tried, has_budget=has_budget)
     faults += models.faults()
     _notify_all(notify, models.notices())

@@ -12,7 +12,7 @@ from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox
 from outweigh.app.task_images import first_image
 from outweigh.engine.load_suite import LoadedSuite
-from outweigh.engine.setup_check import check_setup, expected_setup
+from outweigh.engine.setup_check import check_setup, describe_unproven, expected_setup
 from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.arm import Arm
@@ -75,7 +75,7 @@ def smoke_test_arms(
                 name=arm.name,
                 missing="; ".join(tried.faults) or None,
                 required=required,
-                detail=count_of(tried.requests, "request"),
+                detail="; ".join((count_of(tried.requests, "request"), *map(describe_unproven, tried.unproven))),
                 startup_seconds=tried.seconds,
             )
 
@@ -98,10 +98,11 @@ def open_scripted_model(arms: Iterable[Arm]) -> Iterator[Gateway]:
 class ArmTry:
     """What a try showed: the ways in which the arm is not what it declares, and the models that its agent asked for.
 
-    `apis` are the APIs by which it asked, as `[gateway]` names them.
+    `apis` are the APIs by which it asked, as `[gateway]` names them. `unproven` is what its agent does not show.
     """
 
     faults: tuple[str, ...]
+    unproven: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
     requests: int = 0
@@ -118,6 +119,7 @@ def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
     proof = check_setup(arm, setting.expected, tried.outcome.loaded, tried.account, tried.outcome.servers)
     return ArmTry(
         faults=(*proof.faults, *_ending_faults(tried, arm, setting.timeout_seconds)),
+        unproven=proof.unproven,
         models=tuple(dict.fromkeys(call.requested_model for call in calls if call.requested_model)),
         apis=tuple(dict.fromkeys(call.dialect.partition("_")[0] for call in calls)),
         requests=len(calls),

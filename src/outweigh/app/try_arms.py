@@ -20,7 +20,7 @@ from outweigh.app.preflight_suite import try_all
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts
 from outweigh.engine.load_suite import LoadedSuite
-from outweigh.engine.setup_check import expected_setup
+from outweigh.engine.setup_check import describe_unproven, expected_setup
 from outweigh.gateway.named_providers import provider_variables
 from outweigh.model.arm import Arm
 from outweigh.model.suite import SandboxSpec
@@ -125,7 +125,14 @@ def _try_all(request: TryRequest, arms: Sequence[Arm], settings: Sequence[str]) 
                 image=request.image,
             )
             tried = try_arm(attempt, arm)
-            return TriedArm(arm=arm.name, setting=setting, faults=tried.faults, models=tried.models, apis=tried.apis)
+            return TriedArm(
+                arm=arm.name,
+                setting=setting,
+                faults=tried.faults,
+                models=tried.models,
+                apis=tried.apis,
+                unproven=tried.unproven,
+            )
 
         return try_all(list(zip(arms, settings, strict=True)), cancel, work, request.jobs)
 
@@ -165,12 +172,24 @@ def describe_faults(tried: Mapping[str, TriedArm], agents: Mapping[str, str]) ->
             yield f"arm {name!r} ({agents[name]}): {'; '.join(result.faults)}. {' '.join(advice)}"
 
 
+def describe_unproven_parts(tried: Mapping[str, TriedArm], agents: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for every arm with parts that its agent does not show; `agents` are the agents by arm."""
+    for name, result in tried.items():
+        if result.unproven:
+            parts = "; ".join(result.unproven)
+            yield f"arm {name!r} ({agents[name]}): {describe_unproven(parts)}. That is no fault."
+
+
 _ADVICE = {
     "the skill ": "A skill must lie where the agent reads skills, which `skills` of the arm takes care of, with a "
     "SKILL.md that has a name and a description; no flag or setting may switch skills off.",
     "the instructions ": "Name them under `instructions` of the arm, and leave out what switches them off.",
     "the MCP server ": "Check that its command starts inside the sandbox: its program must be visible there, its "
     "files must be among the arm's `files`, and what it needs from your environment among the arm's `secrets`.",
+    "the sub-agent ": "Check its file: where the agent reads sub-agents, with a name and a description.",
+    "the command ": "Check its file: where the agent reads commands, with the right ending.",
+    "the plugin ": "Check its folder and its manifest, and that no flag or setting switches plugins off.",
+    "the hook ": "Check its command, and that no flag or setting switches hooks off.",
     "the model ": "Correct `model` of the arm, or the flag or setting that names another one.",
 }
 _OTHER_ADVICE = "`outweigh doctor --try-agents` with the same -c tries it again."

@@ -116,4 +116,8 @@ def _items(loaded: ObservedSetup) -> set[SetupItem]:
     found.update(SetupItem("skill used", name) for name in loaded.skills_used or ())
     found.update(SetupItem(f"tool server, {server.state}", server.name) for server in loaded.mcp_servers or ())
     found.update(SetupItem("memory file", name) for name in loaded.memory_files or ())
+    found.update(SetupItem("sub-agent", name) for name in loaded.agents or ())
+    found.update(SetupItem("command", name) for name in loaded.commands or ())
+    found.update(SetupItem("plugin", name) for name in loaded.plugins or ())
+    found.update(SetupItem("hook", name) for name in loaded.hooks or ())
     return found

@@ -77,9 +77,11 @@ def _items_of_file(
     arm: Arm, path: str, content: bytes, markers: dict[str, ArmMarker], places: AgentFileLocations
 ) -> Iterator[DeclaredItem]:
     kind, place = configuration_kind(path, arm.agent, places), PurePosixPath(path)
-    if place.suffix == ".json" and kind is not None:
-        yield from _hooks(content)
-        yield from _enabled_plugins(content)
+    is_settings = kind is ConfigurationKind.SETTINGS or place.name == "hooks.json"
+    if kind is not None and is_settings:
+        settings = _read_settings(place, content)
+        yield from _hooks(settings)
+        yield from _enabled_plugins(settings)
     elif kind is ConfigurationKind.AGENT and place.suffix in (".md", ".toml"):
         name, text = _read_description(place, content)
         offered = (name, "" if _NOT_OFFERED.search(content) else text)
@@ -112,29 +114,36 @@ def _described(
 def _read_description(place: PurePosixPath, content: bytes) -> tuple[str, str]:
     """The name and description of a sub-agent or command; without front matter, its first line describes it."""
     if place.suffix == ".toml":
-        try:
-            stated: dict[str, Any] = tomllib.loads(content.decode(errors="replace"))
-        except tomllib.TOMLDecodeError:
-            stated = {}
+        stated = _read_settings(place, content)
         return as_str(stated.get("name")) or place.stem, as_str(stated.get("description")) or ""
     read = read_skill(content, place.stem)
     return read.name, read.description or next((line.strip() for line in read.body.splitlines() if line.strip()), "")
+
+
+def _read_settings(place: PurePosixPath, content: bytes) -> dict[str, Any]:
+    """The table in a JSON or TOML file; empty where it cannot be read, as the agent then cannot read it either."""
+    if place.suffix != ".toml":
+        return as_dict(try_decode_json(content))
+    try:
+        return tomllib.loads(content.decode(errors="replace"))
+    except tomllib.TOMLDecodeError:
+        return {}
 
 
 _EVENTS_OF_EVERY_RUN = frozenset({"SessionStart", "UserPromptSubmit"})
 """Moments that every run has, if no matcher limits the hook to some of them."""
 
 
-def _hooks(content: bytes) -> Iterator[DeclaredItem]:
-    for event, entries in as_dict(as_dict(try_decode_json(content)).get("hooks")).items():
+def _hooks(settings: Mapping[str, Any]) -> Iterator[DeclaredItem]:
+    for event, entries in as_dict(settings.get("hooks")).items():
         matchers = [as_dict(entry).get("matcher") for entry in as_list(entries)]
         if matchers:
             is_certain = event in _EVENTS_OF_EVERY_RUN and any(matcher in (None, "", "*") for matcher in matchers)
             yield DeclaredItem(kind=DeclaredKind.HOOK, name=event, is_certain=is_certain)
 
 
-def _enabled_plugins(content: bytes) -> Iterator[DeclaredItem]:
-    for name, is_enabled in as_dict(as_dict(try_decode_json(content)).get("enabledPlugins")).items():
+def _enabled_plugins(settings: Mapping[str, Any]) -> Iterator[DeclaredItem]:
+    for name, is_enabled in as_dict(settings.get("enabledPlugins")).items():
         if is_enabled is True:
             yield DeclaredItem(kind=DeclaredKind.PLUGIN, name=name.partition("@")[0])
 

@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec.structs import replace as replace_fields
 
 from outweigh.engine.run_draft import RunDraft, unknown_outcome
-from outweigh.engine.setup_check import ExpectedSetup, check_setup
+from outweigh.engine.setup_check import ExpectedSetup, check_setup, describe_unproven
 from outweigh.errors import quote_names
 from outweigh.model.bill import group_bills, sum_charges
 from outweigh.model.failure import EXCLUDED_STATUSES, Failure, FailureKind, Status
@@ -316,7 +316,7 @@ def finish_attempt(draft: RunDraft, expected: ExpectedSetup) -> None:
         status, detail, _ = _reported_status(outcome, ())
         outcome = replace(outcome, status=status, status_detail=detail)
     check = check_setup(draft.arm, expected, outcome.loaded, draft.account, outcome.servers)
-    unproven = tuple(f"not provable with this agent: {what}" for what in check.unproven)
+    unproven = map(describe_unproven, check.unproven)
     outcome = replace(outcome, loaded=check.loaded, warnings=(*outcome.warnings, *unproven))
     if check.faults and outcome.status not in EXCLUDED_STATUSES:
         outcome = replace(outcome, status=Status.ARM_NOT_APPLIED, status_detail="; ".join(check.faults))

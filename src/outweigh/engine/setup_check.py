@@ -174,6 +174,11 @@ class SetupCheck:
     unproven: tuple[str, ...] = ()
 
 
+def describe_unproven(what: str) -> str:
+    """What could not be proven, as runs, tries and `doctor` say it."""
+    return f"not provable with this agent: {what}"
+
+
 def check_setup(
     arm: Arm,
     expected: ExpectedSetup,

@@ -15,7 +15,7 @@ class TriedArm(Stored, frozen=True):
     """The result of one try. `setting` is a hash of all that it depends on: arm, program, sandbox and other arms.
 
     `faults` are the ways in which the arm is not what it declares, `models` the models that its agent asked for, and
-    `apis` the APIs by which it did.
+    `apis` the APIs by which it did. `unproven` is what its agent does not show.
     """
 
     arm: Name
@@ -23,6 +23,7 @@ class TriedArm(Stored, frozen=True):
     faults: tuple[str, ...]
     models: tuple[str, ...]
     apis: tuple[str, ...]
+    unproven: tuple[str, ...] = ()
 
 
 class TriedArms(Stored, frozen=True, tag_field="schema", tag="outweigh.tried_arms/1"):

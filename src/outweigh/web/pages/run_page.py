@@ -280,6 +280,10 @@ def _observed_setup(loaded: ObservedSetup | None) -> Iterator[Child]:
         ("tool servers", servers),
         ("tools", loaded.tools),
         ("memory files", loaded.memory_files),
+        ("sub-agents", loaded.agents),
+        ("commands", loaded.commands),
+        ("plugins", loaded.plugins),
+        ("hooks", loaded.hooks),
         ("seen by", loaded.seen_by),
     )
     rows = (table_row(name, UNKNOWN if found is None else ", ".join(found) or "none") for name, found in kinds)
