@@ -5,10 +5,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import asdict, replace
+from tests.cli.engines import records
 from tests.cli.stores import write_store
 
 from outweigh.cli.demo import DEMO_SUITE
 from outweigh.cli.main import main
+from outweigh.model.codec import encode
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Metering, Usage, UsageRange
 from outweigh.store.experiment_file import read_experiment
 from outweigh.testing.builders import a_run
 
@@ -47,6 +52,40 @@ def test_the_improvement_is_seen_the_twin_is_not_and_the_trap_is_caught(outweigh
     assert decisions.keys() == {"same", "better", "trap"}
     assert (decisions["better"], decisions["trap"]) == ("improved", "regressed")
     assert decisions["same"] not in ("improved", "regressed")
+
+
+def stopped(run: RunRecord, ends: tuple[float, float] | None) -> RunRecord:
+    """The same run as if its last answer had been stopped: its bill unknown, or between multiples of the truth."""
+    if ends is None:
+        return replace(run, usage=NO_USAGE, cost=UNKNOWN_COST)
+    usd = run.cost.usd or 0.0
+    low, high = (Usage(**{kind: round(count * end) for kind, count in asdict(run.usage).items()}) for end in ends)
+    metering = Metering(
+        requests=1,
+        failed_requests=0,
+        models={"model": run.usage},
+        time_to_first_token_seconds=None,
+        model_seconds=1.0,
+        estimated={"model": UsageRange(requests=1, low=low, high=high)},
+    )
+    return replace(run, metering=metering, cost=replace(run.cost, low_usd=usd * ends[0], high_usd=usd * ends[1]))
+
+
+@pytest.mark.parametrize(
+    ("ends", "decision"), [(None, "inconclusive"), ((0.9, 2.0), "improved"), ((0.9, 4.0), "inconclusive")]
+)
+def test_its_winner_is_decided_with_a_fifth_of_the_runs_stopped_if_their_bill_is_bounded(
+    outweigh: Any, demo: Shown, tmp_path: Path, ends: tuple[float, float] | None, decision: str
+) -> None:
+    # Each arm has 12 stopped runs of 60: the last repeat of every task.
+    runs = [stopped(run, ends) if run.trial.repeat == 5 else run for run in records(demo.store)]
+    (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
+    arms = ("--baseline", "plain", "--candidate", "better")
+
+    verdict = outweigh("verdict", str(tmp_path / "runs.jsonl"), *arms, "--format", "json").json()
+
+    assert verdict["decision"] == decision
+    assert ("estimated values" in verdict["reasons"][0]) == (ends == (0.9, 4.0))
 
 
 def test_a_pretended_agent_earns_no_promotion(outweigh: Any, demo: Shown) -> None:

@@ -1,5 +1,6 @@
 """Requests without a final count of tokens: what was sent and what came are bounded, and the truth lies between."""
 
+from asyncio import sleep
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from typing import Any
@@ -13,6 +14,7 @@ from tests.gateway.plain_http import PATIENCE_SECONDS, post
 from tests.gateway.test_troubles import PATHS
 from tests.gateway.upstreams import an_upstream, until
 
+from outweigh.gateway.call_estimates import MAX_COUNTED
 from outweigh.gateway.dialects.openai_chat import OpenAIChatResponse
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, RequestPart
 from outweigh.gateway.upstream import ModelUpstream
@@ -167,6 +169,60 @@ def test_a_provider_that_does_not_count_in_time_holds_nothing_up() -> None:
     assert sums(call.estimate.low)[0] < len(WORDS) / 4 < sums(call.estimate.high)[0]
 
 
+def test_a_provider_that_never_counts_is_waited_for_only_so_long() -> None:
+    counted: list[str] = []
+
+    async def hang(request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.endswith("count_tokens"):
+            counted.append(request.path)
+        await sleep(3600)
+        return web.Response()
+
+    with an_upstream(hang) as url, a_gateway(url) as gateway:
+        with a_way_through(gateway) as way:
+            leave_in_the_middle(way, Dialect.ANTHROPIC_MESSAGES)
+        (call,) = way.account().calls
+
+    assert counted == ["/v1/messages/count_tokens"]
+    assert call.estimate is not None
+    assert sums(call.estimate.likely)[0] == len(WORDS) // 4
+
+
+def test_a_run_has_only_so_many_requests_counted() -> None:
+    counted: list[str] = []
+
+    async def break_off(request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.endswith("count_tokens"):
+            counted.append(request.path)
+            return web.json_response({"input_tokens": 1600})
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await request.read()
+        await response.prepare(request)
+        return response
+
+    with an_upstream(break_off) as url, a_gateway(url) as gateway:
+        with a_way_through(gateway) as way:
+            for _ in range(MAX_COUNTED + 5):
+                post(way.url + PATHS[Dialect.ANTHROPIC_MESSAGES], a_body(), headers_of(way))
+        calls = way.account().calls
+
+    assert len(counted) == MAX_COUNTED
+    assert all(call.estimate is not None for call in calls)
+
+
+def test_what_nothing_bounds_is_not_counted_and_stays_unknown() -> None:
+    searching = a_body() | {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
+    with ModelServer(Script(turn=[Turn(text="Searching the web.", usage=USAGE, cut=True)])) as server:
+        with a_gateway(server.url) as gateway:
+            with a_way_through(gateway, allow=("web_search",)) as way, suppress(HTTPException, ConnectionError):
+                post(way.url + PATHS[Dialect.ANTHROPIC_MESSAGES], searching, headers_of(way))
+            (call,) = way.account().calls
+        asked = server.ledger
+
+    assert (call.estimate, call.cost_usd) == (None, None)
+    assert len(asked) == 1
+
+
 def whole_completion(*, usage: dict[str, int] | None = None) -> dict[str, Any]:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "There are 42 zebras."}}
     return {"object": "chat.completion", "model": MODEL, "choices": [choice]} | ({"usage": usage} if usage else {})
@@ -285,6 +341,12 @@ class TestEstimates:
         assert found.low == usage(0, 5_000, 0, 0)
         assert found.likely == usage(10_000, 0, 0, 0)
         assert found.high == usage(20_500, 0, 0, MAX_OUTPUT_TOKENS)
+
+    def test_a_request_that_was_never_answered_may_not_have_been_billed(self) -> None:
+        found = UsageEstimator().estimate(unmetered(has_begun=False, counted_input=10_000))
+
+        assert found is not None
+        assert [sums(end)[0] for end in (found.low, found.likely, found.high)] == [0, 10_000, 10_300]
 
     def test_other_requests_of_the_run_tell_the_tokens_per_byte_and_the_cached_share(self) -> None:
         estimator = UsageEstimator()

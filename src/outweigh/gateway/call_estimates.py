@@ -44,13 +44,16 @@ class CallEstimates:
                 request=request,
                 response=response.with_usage(response.usage),
                 seconds=ended - started,
+                has_begun=round_trip.http_status is not None,
                 stops_when_closed=round_trip.stops_when_closed,
             )
 
     def lacks_count(self, place: int) -> bool:
         """Whether a call is to be estimated, and its provider has not said what it sent."""
         unmetered = self._unmetered.get(place)
-        return unmetered is not None and total_input_tokens(unmetered.response.usage) is None
+        if unmetered is None or not unmetered.is_bounded:
+            return False
+        return total_input_tokens(unmetered.response.usage) is None
 
     def count_later(self, place: int, counting: Coroutine[None, None, int | None]) -> None:
         """Let the provider count what a call sent; a run can ask for that only so often."""

@@ -62,15 +62,22 @@ class UsageBounds:
 class UnmeteredRequest:
     """A request without a final count, and what is known about its response.
 
-    `counted_input` is the provider's own count of what was sent. `stops_when_closed` says that the provider is known to
+    `counted_input` is the provider's own count of what was sent. `has_begun` says that a response had begun: before
+    that, the provider may not have taken the request at all. `stops_when_closed` says that the provider is known to
     write nothing more once the connection is closed.
     """
 
     request: GenerationRequest
     response: GenerationResponse
     seconds: float
+    has_begun: bool = True
     stops_when_closed: bool = False
     counted_input: int | None = None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether anything bounds its tokens: tools that the provider itself was running are bounded by nothing."""
+        return self.response.is_complete or not self.request.hosted
 
 
 def lacks_usage(usage: Usage) -> bool:
@@ -105,9 +112,9 @@ class UsageEstimator:
             samples.append(_Finished(request.size_bytes, usage, speed))
 
     def estimate(self, unmetered: UnmeteredRequest) -> UsageBounds | None:
-        """The range of a request's tokens; None where the provider may have run tools that nothing bounds."""
+        """The range of a request's tokens; None where nothing bounds them."""
         request, response = unmetered.request, unmetered.response
-        if request.hosted and not response.is_complete:
+        if not unmetered.is_bounded:
             return None
         finished = self._finished[request.model]
         output = _output(unmetered, finished)
@@ -118,7 +125,7 @@ class UsageEstimator:
         if response.is_complete:
             return UsageBounds(**{end: _usage(prompt[end], 0, 0, output[end]) for end in _ENDS})
         return UsageBounds(
-            low=_usage(0, prompt["low"], 0, output["low"]),
+            low=_usage(0, prompt["low"] if unmetered.has_begun else 0, 0, output["low"]),
             likely=_split(prompt["likely"], finished, output["likely"]),
             high=_usage(prompt["high"], 0, 0, output["high"]),
         )
