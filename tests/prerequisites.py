@@ -55,6 +55,7 @@ PLACES = {
     "cli/test_comment.py": "slow",
     "cli/test_init_from_suites.py": "slow",
     "cli/test_kill.py": "slow",
+    "docs/test_agent_suites.py": "slow",
     "docs/test_write_an_adapter.py": "slow",
     "engine/checks/test_answer_check.py": "slow",
     "engine/judging/test_judge_call.py": "slow",
