@@ -291,6 +291,44 @@ def test_how_the_user_s_own_command_ends_on_a_made_up_task_is_no_fault(outweigh:
     assert "tried 1 arm on the scripted model" in answer.err
 
 
+class TestFilesThatLookLikeSkills:
+    @pytest.fixture(autouse=True)
+    def _key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-1")
+
+    def run_with(self, path: str, folder: Path, outweigh: Any, arm: dict[str, Any]) -> Any:
+        suite = write_suite(folder / "suite", {"skilled": arm | {"files": "files"}})
+        (suite / "files" / path).parent.mkdir(parents=True)
+        (suite / "files" / path).write_text(SKILL)
+        return outweigh("run", "-c", str(suite), "-o", str(folder / "store"))
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            ".claude/skill/greeting/SKILL.md",
+            "greeting/SKILL.md",
+            ".claude/skills/SKILL.md",
+            ".claude/skills/greeting/skill.md",
+        ],
+    )
+    def test_one_in_the_wrong_place_is_named_with_the_right_one(self, outweigh: Any, tmp_path: Path, path: str) -> None:
+        answer = self.run_with(path, tmp_path, outweigh, fake_claude(tmp_path, "exit"))
+
+        assert answer.code == 2
+        assert f"- arm 'skilled' has the file {path}, and claude-code reads skills at .claude/skills/NAME" in answer.err
+
+    @pytest.mark.parametrize("path", [".claude/skills/greeting/SKILL.md", ".claude/skills/greeting/parts/SKILL.md"])
+    def test_one_in_the_right_place_is_not_named(self, outweigh: Any, tmp_path: Path, path: str) -> None:
+        answer = self.run_with(path, tmp_path, outweigh, fake_claude(tmp_path, "exit"))
+
+        assert "has the file" not in answer.err
+
+    def test_one_of_an_arm_that_asks_no_model_is_any_file(self, outweigh: Any, tmp_path: Path) -> None:
+        answer = self.run_with("greeting/SKILL.md", tmp_path, outweigh, shell("echo 42 >answer.txt"))
+
+        assert answer.code == 0, answer.err
+
+
 def try_alone(
     folder: Path, arm: dict[str, Any], timeout_seconds: float = 300.0, **settings: Any
 ) -> tuple[Mapping[str, TriedArm], list[str]]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import PurePosixPath
 
 from outweigh.app.build_engine import own_price_file, prices_for_provider
 from outweigh.app.judging_round import missing_judges
@@ -16,10 +17,11 @@ from outweigh.app.probe_agents import asks_with_key, missing_access, provider_of
 from outweigh.app.try_arms import TryRequest, describe_faults, describe_unproven_parts, try_arms
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError, quote_names
+from outweigh.model.agent_files import SKILL_FILE, AgentFileLocations
 from outweigh.model.arm import Arm
 from outweigh.model.model_name import bare_model_name
 from outweigh.plugins import load_adapter
-from outweigh.ports.agents import NamesHosts
+from outweigh.ports.agents import NamesHosts, agent_file_locations
 from outweigh.prices import GenaiPrices, listed_models, read_prices
 from outweigh.store.tried_arms_file import TriedArm
 
@@ -32,7 +34,7 @@ def check_before_run(request: TryRequest, notify: Notify, *, has_budget: bool, i
     arms = {name: arm for name, arm in request.suite.arms.items() if name in request.arms}
     left = replace(request.suite, arms=arms)
     is_paid = any(load_adapter("agent", arm.agent).uses_model(arm) for arm in arms.values())
-    faults = [*_unreachable_models(left), *missing_access(left)]
+    faults = [*_unreachable_models(left), *missing_access(left), *_misplaced_skills(left)]
     if is_paid:
         faults += missing_judges(left)
     else:
@@ -75,6 +77,27 @@ def _unreachable_models(suite: LoadedSuite) -> Iterator[str]:
                 "no host. Add the host of the model's API to allow_hosts under [sandbox], or leave out the mode, so "
                 "that the gateway asks the model."
             )
+
+
+def _misplaced_skills(suite: LoadedSuite) -> Iterator[str]:
+    """Files of arms that look like skills and lie where the agent looks for none."""
+    for arm in suite.arms.values():
+        agent = load_adapter("agent", arm.agent)
+        places = agent_file_locations(arm.agent, agent)
+        for file in arm.overlay if agent.uses_model(arm) else ():
+            if _is_misplaced(PurePosixPath(file.path), places):
+                right = f"reads skills at {places.skills[0]}/NAME/{SKILL_FILE}" if places.skills else "reads no skills"
+                yield (
+                    f"arm {arm.name!r} has the file {file.path}, and {arm.agent} {right}. Name the skill's folder "
+                    "under `skills` of the arm, which puts it into the right place, or rename the file."
+                )
+
+
+def _is_misplaced(path: PurePosixPath, places: AgentFileLocations) -> bool:
+    if path.name.lower() != SKILL_FILE.lower() or places.skill_folder(str(path)) is not None:
+        return False
+    below = [path.relative_to(folder).parts for folder in places.skills if path.is_relative_to(folder)]
+    return not any(len(parts) > 2 for parts in below)  # deeper than NAME/SKILL.md, it is a part of a skill
 
 
 class _UnpricedModels:

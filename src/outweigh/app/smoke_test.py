@@ -118,7 +118,7 @@ def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
     calls = () if tried.account is None else tried.account.calls
     proof = check_setup(arm, setting.expected, tried.outcome.loaded, tried.account, tried.outcome.servers)
     return ArmTry(
-        faults=(*proof.faults, *_ending_faults(tried, arm, setting.timeout_seconds)),
+        faults=proof.faults or tuple(_ending_faults(tried, arm, setting.timeout_seconds)),
         unproven=proof.unproven,
         models=tuple(dict.fromkeys(call.requested_model for call in calls if call.requested_model)),
         apis=tuple(dict.fromkeys(call.dialect.partition("_")[0] for call in calls)),

@@ -5,11 +5,12 @@ or another arm of the suite has changed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,8 +30,11 @@ from outweigh.report.formatting import count_of
 from outweigh.store.tried_arms_file import TriedArm, read_tried_arms, write_tried_arms
 from outweigh.version import __version__
 
+if TYPE_CHECKING:
+    from outweigh.app.smoke_test import ArmTry
+
 TRY_TIMEOUT_SECONDS = 120.0
-"""An agent takes seconds to follow two answers; one that hangs is stopped after this time."""
+"""An agent takes seconds to follow two answers. One that hangs is stopped after this time, tool servers aside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +79,21 @@ def try_arms(request: TryRequest, notify: Notify) -> Mapping[str, TriedArm]:
     new = {settings[arm.name]: arm for arm in arms if settings[arm.name] not in known}
     if new:
         began = monotonic()
-        tried = dict(zip(new, _try_all(request, list(new.values()), list(new)), strict=True))
-        notify(_describe(list(tried.values()), monotonic() - began))
+        results = _try_all(request, list(new.values()))
+        notify(_describe(results, monotonic() - began))
+        tried = {
+            setting: TriedArm(
+                arm=arm.name,
+                setting=setting,
+                faults=one.faults,
+                models=one.models,
+                apis=one.apis,
+                unproven=one.unproven,
+            )
+            for (setting, arm), one in zip(new.items(), results, strict=True)
+        }
         known |= tried
-        kept = {result.setting: result for result in earlier} | tried
-        write_tried_arms(request.store, kept.values())
+        write_tried_arms(request.store, ({one.setting: one for one in earlier} | tried).values())
     return {name: known[setting] for name, setting in settings.items()}
 
 
@@ -100,41 +114,37 @@ def _setting_sha256(request: TryRequest, arm: Arm) -> str:
     return sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-def _try_all(request: TryRequest, arms: Sequence[Arm], settings: Sequence[str]) -> list[TriedArm]:
+def _try_all(request: TryRequest, arms: Sequence[Arm]) -> "list[ArmTry]":
     from outweigh.app.smoke_test import open_scripted_model, try_arm  # noqa: PLC0415 - brings a model along
 
     suite, agents, cancel = request.suite, request.adapters.agents, Event()
-    expected = expected_setup(suite.arms, suite.overlays, agents, suite.spec.gateway.model_aliases)
     with open_scripted_model(arms) as gateway, open_allowed_hosts(_hosts_of_tries(request)) as hosts:
+        shared = AttemptSetting(
+            overlays=suite.overlays,
+            sandbox=with_default_limits(suite.spec.sandbox, request.jobs),
+            sandboxes=request.adapters.sandboxes,
+            gateway=gateway,
+            expected=expected_setup(suite.arms, suite.overlays, agents, suite.spec.gateway.model_aliases),
+            timeout_seconds=request.timeout_seconds,
+            allow=suite.spec.gateway.allow,
+            hosts=hosts,
+            label=f"{request.label}:try",
+            folder=request.scratch,
+            cancel=cancel,
+            image=request.image,
+        )
 
-        def work(numbered: tuple[Arm, str]) -> TriedArm:
-            arm, setting = numbered
-            attempt = AttemptSetting(
-                overlays=suite.overlays,
-                sandbox=with_default_limits(suite.spec.sandbox, request.jobs),
-                sandboxes=request.adapters.sandboxes,
-                gateway=gateway,
-                expected=expected,
-                timeout_seconds=request.timeout_seconds,
-                allow=suite.spec.gateway.allow,
-                secrets=_secrets_of_try(request, arm),
-                hosts=hosts,
-                label=f"{request.label}:try",
-                folder=request.scratch,
-                cancel=cancel,
-                image=request.image,
-            )
-            tried = try_arm(attempt, arm)
-            return TriedArm(
-                arm=arm.name,
-                setting=setting,
-                faults=tried.faults,
-                models=tried.models,
-                apis=tried.apis,
-                unproven=tried.unproven,
-            )
+        def work(arm: Arm) -> "ArmTry":
+            seconds, secrets = _timeout_of_try(request, arm), _secrets_of_try(request, arm)
+            return try_arm(replace(shared, timeout_seconds=seconds, secrets=secrets), arm)
 
-        return try_all(list(zip(arms, settings, strict=True)), cancel, work, request.jobs)
+        return try_all(arms, cancel, work, request.jobs)
+
+
+def _timeout_of_try(request: TryRequest, arm: Arm) -> float:
+    """The agent's own time, and before that what the slowest tool server may take to start."""
+    starts = (server.start_timeout_seconds for server in arm.mcp_servers.values())
+    return request.timeout_seconds + max(starts, default=0.0)
 
 
 def _hosts_of_tries(request: TryRequest) -> SandboxSpec:
@@ -154,7 +164,7 @@ def _secrets_of_try(request: TryRequest, arm: Arm) -> Mapping[str, str]:
     return {name: value for name, value in request.adapters.secrets.items() if name not in keys}
 
 
-def _describe(tried: Sequence[TriedArm], seconds: float) -> str:
+def _describe(tried: "Sequence[ArmTry]", seconds: float) -> str:
     fit = sum(not result.faults for result in tried)
     if fit == len(tried):
         words = {1: "it applies", 2: "both apply"}.get(fit, "all apply")
