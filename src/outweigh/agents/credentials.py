@@ -10,18 +10,28 @@ def describe_credentials(
     login_files: Sequence[str],
     environment: Mapping[str, str],
     home: Path,
+    *,
+    can_log_in: bool = False,
+    login_variables: Sequence[str] = (),
 ) -> str:
-    """The variables that hold a key for the gateway; else what was found but cannot be used, and what is needed."""
+    """The variables that hold a key for the gateway; else what else was found, and what it needs to be used.
+
+    With `can_log_in` the gateway can use the agent's login, for arms that ask for it: from its file, or from one of
+    `login_variables`.
+    """
     held = [name for name in keys if environment.get(name)]
     if held:
         return f"key in {' and '.join(held)}"
     wanted = " or ".join(keys)
     passed_over = [name for name in direct_keys if environment.get(name)]
+    stored = [f"login in ~/{path}" for path in login_files if (home / path).is_file()]
+    tokens = [name for name in login_variables if environment.get(name)]
+    if can_log_in and (found := [*tokens, *stored]):
+        return f'{found[0]}, for arms with auth = "login"; for others export {wanted}'
     if passed_over:
         return f'{passed_over[0]} serves mode = "direct" alone; export {wanted}'
-    stored = [path for path in login_files if (home / path).is_file()]
     if stored:
-        return f"login in ~/{stored[0]}, which trials do not see; export {wanted}"
+        return f"{stored[0]}, which trials do not see; export {wanted}"
     return f"no {wanted}"
 
 

@@ -17,6 +17,7 @@ from secrets import token_hex
 from tempfile import gettempdir
 from threading import Event
 
+from outweigh.app.arm_login import explain_unfit_login, open_login
 from outweigh.app.suite_sandbox import choose_sandbox
 from outweigh.app.task_images import image_files
 from outweigh.engine.attempt import EngineDeps
@@ -181,8 +182,10 @@ def _agents(suite: LoadedSuite) -> dict[str, Agent]:
 
 
 def explain_unfit_provider(spec: SuiteSpec, arm: Arm, agent: Agent) -> str | None:
-    """Why an arm cannot be served by the provider that it names; None where it can, or names none."""
+    """Why an arm cannot be served by the provider or the login that it names; None where it can, or names none."""
     provider, name = arm.provider, arm.provider_name
+    if arm.auth == "login":
+        return explain_unfit_login(spec, arm, agent)
     if provider is None:
         return None
     where = f"arms.{arm.name}.provider"
@@ -222,11 +225,14 @@ def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[
         yield None
         return
     ways = read_upstreams(spec, os.environ)
-    if any(arm.provider_name is None for arm in model_users):
+    if any(arm.upstream_name is None for arm in model_users):
         _refuse_keyless(ways.values())
     named = {arm.provider_name for arm in model_users if arm.provider_name is not None}
     providers = {name: _named_upstream(suite, name) for name in named}
-    with ModelGateway(ways, prices_for_provider(suite, None), providers=providers) as gateway:
+    prices = prices_for_provider(suite, None)
+    logins = {name: arm for arm in model_users if arm.auth == "login" and (name := arm.upstream_name) is not None}
+    providers |= {name: open_login(spec, arm, prices) for name, arm in logins.items()}
+    with ModelGateway(ways, prices, providers=providers) as gateway:
         yield gateway
 
 

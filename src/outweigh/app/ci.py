@@ -108,7 +108,7 @@ def _lacks_secrets(suite: LoadedSuite, environment: Mapping[str, str]) -> bool:
     if any(not environment.get(variable) for variable in needed):
         return True
     keys = [provider.key for provider in (gateway.anthropic, gateway.openai, gateway.gemini)]
-    asks = any(arm.provider_name is None for arm in model_users)
+    asks = any(arm.upstream_name is None for arm in model_users)
     return asks and not any(key == "" or environment.get(key) for key in keys)
 
 

@@ -84,7 +84,7 @@ def _groups(suite: LoadedSuite) -> list[list[Arm]]:
         way = (
             arm.agent,
             arm.model,
-            arm.provider_name,
+            arm.upstream_name,
             arm.secrets,
             arm.flags,
             repr(arm.environment),

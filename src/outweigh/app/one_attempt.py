@@ -83,7 +83,7 @@ def _open_meter(setting: AttemptSetting, arm: Arm) -> Iterator[Meter | None]:
         keep_bodies=False,
         models=setting.expected.models_to_ask(arm.name),
         allow=setting.allow,
-        provider=arm.provider_name,
+        provider=arm.upstream_name,
     )
     with setting.gateway.meter(request) as meter:
         yield meter

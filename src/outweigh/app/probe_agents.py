@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from outweigh.app.arm_login import login_file
 from outweigh.app.build_engine import explain_unfit_provider
 from outweigh.app.judging_round import find_judges
 from outweigh.app.run_harbor import harbor_settings
@@ -103,7 +104,9 @@ def _probe_keys(suite: LoadedSuite) -> Iterator[RunRequirement]:
     askers: dict[str | None, list[str]] = defaultdict(list)
     named: dict[str, list[str]] = defaultdict(list)
     for arm in arms_that_ask(suite):
-        if arm.provider_name is None:
+        if arm.auth == "login":
+            yield _probe_plan(arm)
+        elif arm.provider_name is None:
             askers[provider_of_arm(arm)].append(arm.name)
         else:
             named[arm.provider_name].append(arm.name)
@@ -127,6 +130,18 @@ def _probe_keys(suite: LoadedSuite) -> Iterator[RunRequirement]:
                 yield _probe_key(
                     variable, f"{quote_names(askers[None])} may need it; export it if so.", required=is_needed
                 )
+
+
+def _probe_plan(arm: Arm) -> RunRequirement:
+    """Whether there is the login that an arm with `auth = "login"` uses."""
+    missing, detail = None, ""
+    try:
+        file = login_file(arm, os.environ)
+        file.read()
+        detail = f"in {file.place}, sent by the gateway, not tried"
+    except (UsageError, ValueError) as fault:
+        missing = str(fault)
+    return RunRequirement(kind="login of", name=arm.name, missing=missing, required=True, detail=detail)
 
 
 def _probe_login(arm: Arm) -> RunRequirement | None:

@@ -3,10 +3,11 @@
 It shows that the agent starts, reaches its model, can use its tools, and sees everything that the arm provides.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from outweigh.app.arm_login import login_api
 from outweigh.app.one_attempt import AttemptSetting, OneAttempt, attempt_once
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox
@@ -81,7 +82,7 @@ def smoke_test_arms(
 
 
 @contextmanager
-def open_scripted_model(arms: Iterable[Arm]) -> Iterator[Gateway]:
+def open_scripted_model(arms: Collection[Arm]) -> Iterator[Gateway]:
     """A gateway on which every provider is the scripted model, those that arms name too."""
     with ModelServer(SMOKE_SCRIPT) as server:
         scripted = ModelUpstream(url=server.url, variable="", key="")
@@ -89,6 +90,10 @@ def open_scripted_model(arms: Iterable[Arm]) -> Iterator[Gateway]:
             arm.provider_name: NamedUpstream(dialect=arm.provider.dialect, upstream=scripted, prices=PriceTables())
             for arm in arms
             if arm.provider is not None and arm.provider_name is not None
+        } | {
+            arm.upstream_name: NamedUpstream(dialect=login_api(arm), upstream=scripted, prices=PriceTables())
+            for arm in arms
+            if arm.auth == "login" and arm.upstream_name is not None
         }
         with ModelGateway(dict.fromkeys(ApiFamily, scripted), PriceTables(), providers=providers) as gateway:
             yield gateway

@@ -97,7 +97,7 @@ def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
         keep_bodies=deps.keep_bodies,
         models=deps.expected_setup.models_to_ask(draft.arm.name),
         allow=deps.allow,
-        provider=draft.arm.provider_name,
+        provider=draft.arm.upstream_name,
     )
     meter: Meter | None = None
     try:

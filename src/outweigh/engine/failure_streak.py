@@ -47,10 +47,9 @@ class RepeatedFailure:
     trials: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.trials} trials in a row failed with the same infrastructure error: "
-            f"{detail_line(self.detail).rstrip('.')}. {diagnose(self.kind)}"
-        )
+        failed = f"{self.trials} trials in a row failed with the same infrastructure error"
+        told = "a trial failed with an infrastructure error that no other trial escapes" if self.trials < 2 else failed
+        return f"{told}: {detail_line(self.detail).rstrip('.')}. {diagnose(self.kind)}"
 
 
 def diagnose(kind: FailureKind | None) -> str:
@@ -63,6 +62,7 @@ _OTHER_DIAGNOSIS = "The sandbox, the disk or the agent's program did not work be
 _DIAGNOSES: dict[FailureKind | None, str] = {
     FailureKind.UNAUTHORIZED: "The provider does not accept the key or the login. Check the key that [gateway] names, "
     "or sign the agent in again.",
+    FailureKind.LOGIN_EXPIRED: "What has run is kept.",
     FailureKind.UNKNOWN_MODEL: "The provider does not know the model. Check `model` of the arms.",
     FailureKind.CONNECTION_REFUSED: "The model cannot be reached. Check the network and the address under [gateway]; "
     'with mode = "direct", also allow_hosts under [sandbox].',
@@ -109,7 +109,7 @@ class FailureStreak:
     ) -> RepeatedFailure | None:
         """An attempt has failed; returns the failure where it has now happened too often in a row.
 
-        `started_at` is the mark of its start.
+        `started_at` is the mark of its start. A login does not come back by itself, so once is too often.
         """
         if self._limit is None:
             return None
@@ -123,7 +123,7 @@ class FailureStreak:
                 self._failures += 1
                 self._counted_at[reason] = self._failures
         trials = len(self._trials[reason])
-        if trials < self._limit:
+        if trials < self._limit and kind is not FailureKind.LOGIN_EXPIRED:
             return None
         return RepeatedFailure(kind=kind, detail=detail or "no reason was given", trials=trials)
 

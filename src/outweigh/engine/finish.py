@@ -122,7 +122,7 @@ def _cost(account: MeteredCalls) -> Cost:
     by_provider = bool(charged) and all(call.charge is not None and call.charge.by_provider for call in charged)
     return Cost(
         usd=usd,
-        provenance=CostProvenance.PROVIDER if by_provider else CostProvenance.METERED,
+        provenance=_provenance(by_provider=by_provider, is_plan=account.is_plan),
         price_table=None if by_provider else account.price_table,
         **({"low_usd": min(low, usd), "high_usd": max(high, usd)} if _estimated(charged) else {}),
     )
@@ -135,6 +135,12 @@ def _unpriced(calls: Sequence[ModelCall]) -> str | None:
         return None
     total = sum_charges([call.charge for call in charged if call.charge is not None])
     return None if total.usd is not None else f"the cost is unknown: {total.explanation}"
+
+
+def _provenance(*, by_provider: bool, is_plan: bool) -> CostProvenance:
+    if by_provider:
+        return CostProvenance.PROVIDER
+    return CostProvenance.PLAN if is_plan else CostProvenance.METERED
 
 
 def _metering(calls: Sequence[ModelCall]) -> Metering:
@@ -198,9 +204,13 @@ _PROVIDER_FAILURES = frozenset(
         FailureKind.CUT_STREAM,
         FailureKind.RATE_LIMITED,
         FailureKind.OVERLOADED,
+        FailureKind.LOGIN_EXPIRED,
     }
 )
-"""Failures of the provider. The others can be caused by what is asked for, such as a model that does not exist."""
+"""Failures of the provider, and of a login, which the gateway alone sends.
+
+The others can be caused by what is asked for, such as a model that does not exist.
+"""
 
 _FLOOD_SECONDS, _FLOOD_REQUESTS = 60.0, 100
 """A run that sent more requests in this time has brought about a rate limit itself."""

@@ -179,6 +179,7 @@ def load_arm(
         option_files={key: sha256(path.read_bytes()).hexdigest() for key, path in option_paths.items()},
         provider=None if spec.provider is None else providers[spec.provider].identity,
         provider_name=spec.provider,
+        auth="login" if spec.auth == "login" else None,
     )
 
 

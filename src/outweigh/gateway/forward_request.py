@@ -14,6 +14,7 @@ from yarl import URL
 from outweigh.gateway.outgoing_request import (
     ClientRequest,
     OutgoingRequest,
+    RenewsAuthorization,
     ResponseTranslator,
     UnreadableResponseError,
     UpstreamError,
@@ -34,6 +35,7 @@ READ_TIMEOUT_SECONDS = 1200.0
 """Models may take long before the first token, but not for ever."""
 
 MAX_CHUNK_BYTES = 1 << 20
+_UNAUTHORIZED = 401
 
 _TIMEOUT = ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=READ_TIMEOUT_SECONDS)
 
@@ -81,8 +83,7 @@ async def forward_request(
     observer: ResponseObserver,
 ) -> web.StreamResponse:
     """Send a request to the provider and forward the response as it arrives. Cancelling closes both connections."""
-    outgoing = await prepare_request(session, request, route, upstream, body)
-    async with await _send(session, outgoing, upstream.proxy) as answer:
+    async with await _send_authorized(session, request, route, upstream, body) as answer:
         translator = None if upstream.service is None else upstream.service.translator(answer.headers)
         observer.start_response(answer.status, _plain_headers(answer, translator))
         response = _start_response(answer, upstream, translator)
@@ -90,6 +91,19 @@ async def forward_request(
         forwarded = _ForwardedResponse(translator, SecretMask(upstream.secrets), observer)
         await _copy_response(request, answer, response, forwarded)
         return response
+
+
+async def _send_authorized(
+    session: ClientSession, request: web.BaseRequest, route: Route, upstream: ModelUpstream, body: bytes
+) -> ClientResponse:
+    """Send a request, and once more where its authorisation was refused and could be renewed."""
+    outgoing = await prepare_request(session, request, route, upstream, body)
+    answer = await _send(session, outgoing, upstream.proxy)
+    if answer.status != _UNAUTHORIZED or not isinstance(upstream.service, RenewsAuthorization):
+        return answer
+    async with answer:
+        await upstream.service.renew(outgoing, session)
+    return await _send(session, await prepare_request(session, request, route, upstream, body), upstream.proxy)
 
 
 async def prepare_request(

@@ -27,6 +27,7 @@ _REFUSAL_REASONS = {
     FailureKind.BUDGET_REACHED: RefusalReason.CAP_REACHED,
     FailureKind.UNKNOWN_MODEL: RefusalReason.UNKNOWN_MODEL,
     FailureKind.UNAUTHORIZED: RefusalReason.UNKNOWN_KEY,
+    FailureKind.LOGIN_EXPIRED: RefusalReason.UNKNOWN_KEY,
     FailureKind.NOT_ALLOWED: RefusalReason.NOT_ALLOWED,
 }
 

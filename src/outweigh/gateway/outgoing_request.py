@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from outweigh.gateway.request_parsing import Route
 from outweigh.model.failure import Failure
@@ -73,3 +73,11 @@ class ProviderService(Protocol):
 
     def translator(self, headers: Mapping[str, str]) -> ResponseTranslator | None:
         """What translates a response with these headers; None where it is in the plain form already."""
+
+
+@runtime_checkable
+class RenewsAuthorization(Protocol):
+    """A service whose authorisation can be refused before it expires, and be renewed."""
+
+    async def renew(self, refused: OutgoingRequest, session: "ClientSession") -> None:
+        """Get another authorisation, so that the request can be sent again; raise UpstreamError where there is none."""

@@ -95,8 +95,11 @@ class RunLedger:
         price_tables: PriceTables,
         upstreams: Mapping[ApiFamily, ModelUpstream],
         now: Callable[[], datetime],
+        *,
+        is_plan: bool = False,
     ) -> None:
         self.key = create_run_key()
+        self._is_plan = is_plan
         self.upstreams = upstreams
         self.provider_name = request.provider
         self.is_open = True
@@ -211,6 +214,7 @@ class RunLedger:
             price_table=", ".join(self._used_tables) or None,
             bodies=b"" if self._traffic_log is None else self._traffic_log.lines(),
             unserved=tuple(self._unserved),
+            is_plan=self._is_plan,
         )
 
     def _close(self, round_trip: RoundTrip) -> None:

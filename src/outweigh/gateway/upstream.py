@@ -72,7 +72,7 @@ MIN_SECRET_LENGTH = 16
 """Shorter keys are placeholders, and masking them would damage responses."""
 
 _BASE_VERSION = re.compile(r"/v\d+\w*(?=/|$)")
-_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 _HOSTS_THAT_STOP = ("api.anthropic.com", "api.openai.com")
 """Providers that write, and bill, nothing more of a stream once its connection is closed."""
 
@@ -145,7 +145,7 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     wanted = {name.lower(): value for name, value in environment.items() if value}
     excluded = [name.strip().lstrip("*.") for name in wanted.get("no_proxy", "").lower().split(",")]
     is_excluded = any(host == name or host.endswith(f".{name}") for name in excluded if name)
-    if is_excluded or "*" in wanted.get("no_proxy", "").split(",") or host in _LOOPBACK_HOSTS:
+    if is_excluded or "*" in wanted.get("no_proxy", "").split(",") or host in LOOPBACK_HOSTS:
         return None
     return wanted.get(f"{address.scheme}_proxy") or wanted.get("all_proxy")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -35,6 +35,7 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
     agent: SafeName | None = None
     model: str | None = None
     provider: SafeName | None = None
+    auth: Literal["key", "login"] | None = None
     tier: Annotated[int, Meta(ge=0)] | None = None
     files: WorkspacePath | None = None
     from_git: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
@@ -82,6 +83,7 @@ class ArmIdentity(Spec, frozen=True, kw_only=True):
     options: dict[str, Any]
     option_files: dict[str, str]
     provider: ProviderIdentity | None = None
+    auth: Literal["login"] | None = None
 
 
 class Arm(ArmIdentity, frozen=True, kw_only=True):
@@ -101,14 +103,23 @@ class Arm(ArmIdentity, frozen=True, kw_only=True):
         identity = msgspec.to_builtins(self)
         for name in ("name", "tier", "provider_name"):
             del identity[name]
-        if self.provider is None:  # left out, so that arms of earlier releases keep their fingerprints
-            del identity["provider"]
+        for name in ("provider", "auth"):  # left out, so that arms of earlier releases keep their fingerprints
+            if identity[name] is None:
+                del identity[name]
         # A file that an option names counts by its content, not by its path.
         identity["options"] = {key: value for key, value in self.options.items() if key not in self.option_files}
         for name, server in self.mcp_servers.items():  # left out where default, as earlier releases have no such key
             if server.start_timeout_seconds == DEFAULT_START_SECONDS:
                 del identity["mcp_servers"][name]["start_timeout_seconds"]
         return msgspec.json.encode(identity, order="sorted")
+
+    @property
+    def upstream_name(self) -> str | None:
+        """Who serves its models, by the name that records have: a provider of the suite, or its agent's login.
+
+        None for those under `[gateway]`.
+        """
+        return f"{self.agent} login" if self.auth == "login" else self.provider_name
 
     @property
     def fingerprint(self) -> str:

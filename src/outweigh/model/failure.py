@@ -38,6 +38,7 @@ class FailureKind(StrEnum):
 
     CONNECTION_REFUSED = "connection_refused"
     UNAUTHORIZED = "unauthorized"
+    LOGIN_EXPIRED = "login_expired"
     RATE_LIMITED = "rate_limited"
     OVERLOADED = "overloaded"
     SERVER_ERROR = "server_error"
@@ -74,6 +75,7 @@ _MEANING = {
     FailureKind.OVERLOADED: (Status.INFRA_ERROR, Remedy.PAUSE),
     # The key or the model's name must be corrected first; retrying would fail the same way.
     FailureKind.UNAUTHORIZED: (Status.INFRA_ERROR, Remedy.FAIL),
+    FailureKind.LOGIN_EXPIRED: (Status.INFRA_ERROR, Remedy.FAIL),
     FailureKind.UNKNOWN_MODEL: (Status.INFRA_ERROR, Remedy.FAIL),
     # The others count against the arm.
     FailureKind.BUDGET_REACHED: (Status.BUDGET_EXCEEDED, Remedy.FAIL),

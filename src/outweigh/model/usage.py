@@ -56,9 +56,13 @@ class UsageRange(Stored, frozen=True):
 
 
 class CostProvenance(StrEnum):
-    """Where the cost of a run comes from, most trusted first."""
+    """Where the cost of a run comes from, most trusted first.
+
+    `plan` is metered, too: what the tokens cost at list prices, where a subscription paid for them.
+    """
 
     METERED = "metered"
+    PLAN = "plan"
     PROVIDER = "provider"
     REPORTED = "reported"
     PRICED = "priced"
@@ -67,16 +71,19 @@ class CostProvenance(StrEnum):
     @property
     def phrase(self) -> str:
         """The source as a reader should see it beside an amount."""
+        if self is CostProvenance.PLAN:
+            return "list price, paid by a plan"
         return "reported by provider" if self is CostProvenance.PROVIDER else self.value
 
     @property
     def kind(self) -> "CostProvenance":
         """The source that it can be compared with: the gateway reads both tokens and a provider's cost in responses."""
-        return CostProvenance.METERED if self is CostProvenance.PROVIDER else self
+        return CostProvenance.METERED if self in (CostProvenance.PLAN, CostProvenance.PROVIDER) else self
 
 
 # Looked up once: reading a cost checks these, and enum members are slow to look up by name.
 _METERED, _PRICED, _UNKNOWN = CostProvenance.METERED, CostProvenance.PRICED, CostProvenance.UNKNOWN
+_AT_LIST_PRICES = (_METERED, CostProvenance.PLAN)
 
 
 class Cost(Stored, frozen=True, omit_defaults=True):
@@ -100,9 +107,10 @@ class Cost(Stored, frozen=True, omit_defaults=True):
             self._check_range()
         if (self.usd is None) != (self.provenance is _UNKNOWN):
             raise ValueError("cost.usd is null exactly when cost.provenance is 'unknown'")
-        if self.provenance is not _METERED and ((self.price_table is None) == (self.provenance is _PRICED)):
+        if self.provenance not in _AT_LIST_PRICES and ((self.price_table is None) == (self.provenance is _PRICED)):
             raise ValueError(
-                "cost.price_table is given when cost.provenance is 'priced', and else only when it is 'metered'"
+                "cost.price_table is given when cost.provenance is 'priced', and else only when it is 'metered' or "
+                "'plan'"
             )
 
     @property

@@ -86,6 +86,7 @@ class MeteredCalls:
 
     `price_table` names the tables that priced the calls; None where none did. `bodies` are the request and response
     bodies as lines of JSON, where the suite asks for them. `unserved` are requests that the gateway does not support.
+    With `is_plan` a subscription paid for them.
     """
 
     calls: tuple[ModelCall, ...]
@@ -93,6 +94,7 @@ class MeteredCalls:
     price_table: str | None
     bodies: bytes
     unserved: tuple[str, ...] = ()
+    is_plan: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

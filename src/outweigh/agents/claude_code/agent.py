@@ -50,6 +50,8 @@ class ClaudeCodeAgent(CommandLineAgent):
     background_models = ("claude-*haiku*",)
     direct_keys = ("CLAUDE_CODE_OAUTH_TOKEN",)
     login_files = (".claude/.credentials.json",)
+    login_api = "anthropic"
+    login_variables = ("CLAUDE_CODE_OAUTH_TOKEN",)
     login_command = "claude setup-token"
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature

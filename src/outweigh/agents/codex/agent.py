@@ -30,6 +30,7 @@ class CodexAgent(CommandLineAgent):
     keys = ("OPENAI_API_KEY",)
     direct_keys = ("CODEX_API_KEY",)
     login_files = (".codex/auth.json",)
+    login_api = "openai"
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
         """The provider, which is always the same."""

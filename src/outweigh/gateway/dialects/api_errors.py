@@ -75,6 +75,8 @@ def read_error_message(body: bytes) -> str:
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PLAN_RESET = "anthropic-ratelimit-unified-reset"
+"""When the limit of a Claude plan that was reached resets. Limits that were not reached have headers of their own."""
 _RESETS = re.compile(r"^(?P<before>anthropic-ratelimit-[\w-]+-|x-ratelimit-)reset(?P<after>-\w+)?$")
 
 
@@ -86,7 +88,8 @@ def read_retry_after(headers: Mapping[str, str], body: bytes, now: datetime) -> 
     )
     if plain is not None:
         return plain
-    return _delay_in_body(body) or max(_until_resets(lowered, now), default=None)
+    plan = _parse_time_or_seconds(lowered.get(_PLAN_RESET), now)
+    return _delay_in_body(body, now) or plan or max(_until_resets(lowered, now), default=None)
 
 
 def _until_resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
@@ -139,9 +142,14 @@ def _parse_time(value: str) -> datetime | None:
     return None
 
 
-def _delay_in_body(body: bytes) -> float | None:
-    """The delay in the details of a Gemini error."""
+def _delay_in_body(body: bytes, now: datetime) -> float | None:
+    """The delay in the details of a Gemini error, or until a ChatGPT plan's limit resets."""
     decoded = try_decode_json(body)
+    error = dict_at(decoded, "error")
+    if (seconds := count_at(error, "resets_in_seconds")) is not None:
+        return float(seconds)
+    if (moment := count_at(error, "resets_at")) is not None:
+        return _parse_time_or_seconds(str(moment), now)
     for whole in decoded if isinstance(decoded, list) else [decoded]:
         for detail in dicts_at(whole, "error", "details"):
             if (str_at(detail, "@type") or "").endswith("RetryInfo"):

@@ -47,6 +47,8 @@ def _unsupported_settings(spec: SuiteSpec) -> Iterator[tuple[str, str]]:
             yield f"`{key}` under [gateway]", "agents go to their models without outweigh's gateway."
     if any(arm.provider is not None for arm in spec.arms.values()):
         yield "`provider` of an arm", "agents go to their models without outweigh's gateway."
+    if any(arm.auth == "login" for arm in spec.arms.values()):
+        yield '`auth = "login"` of an arm', "agents go to their models without outweigh's gateway."
 
 
 HARBOR_TASK_FILE = "task.toml"

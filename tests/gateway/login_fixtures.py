@@ -1,0 +1,87 @@
+"""Logins as agents keep them, and a provider on loopback that takes and renews their tokens."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from aiohttp import ClientSession, web
+
+from outweigh.testing.model_server import ModelServer
+
+NOW = 1_800_000_000.0
+ACCOUNT = "account-0123456789"
+
+
+def a_jwt(expires_at: float, number: int = 0) -> str:
+    claims = urlsafe_b64encode(msgspec.json.encode({"exp": int(expires_at), "n": number})).rstrip(b"=").decode()
+    return f"eyJhbGciOiJub25lIn0.{claims}.signature"
+
+
+class LoginProvider:
+    """A provider that takes the token it gave last, renews each refresh token once, and refuses all others.
+
+    With `requests` the first token expires after so many.
+    """
+
+    def __init__(self, server: ModelServer, token: str, *, requests: int | None = None) -> None:
+        self._server = server
+        self._left = requests
+        self.token, self.refresh = token, "refresh-token-number-0000"
+        self.renewed = 0
+        self.headers: list[Mapping[str, str]] = []
+        self.paths: list[str] = []
+
+    def expire(self) -> None:
+        """From now on the last token is refused."""
+        self.token = "another-token-that-nobody-has"
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path == "/token":
+            return self._renew(await request.json())
+        self.paths.append(request.path)
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        if request.headers.get("authorization") != f"Bearer {self.token}":
+            return web.json_response({"type": "error", "error": {"type": "authentication_error"}}, status=401)
+        if self._left is not None:
+            self._left -= 1
+            if not self._left:
+                self.expire()
+        path = request.path.replace("/backend-api/codex", "/v1")
+        async with (
+            ClientSession() as session,
+            session.post(self._server.url + path, data=await request.read(), headers={"x-api-key": "k"}) as answer,
+        ):
+            return web.Response(status=answer.status, body=await answer.read(), content_type=answer.content_type)
+
+    def _renew(self, asked: Mapping[str, str]) -> web.Response:
+        if (asked["grant_type"], asked["refresh_token"]) != ("refresh_token", self.refresh) or not asked["client_id"]:
+            return web.json_response({"error": "invalid_grant"}, status=400)
+        self.renewed += 1
+        self.token = a_jwt(NOW + 8 * 3600, self.renewed)
+        self.refresh = f"refresh-token-number-{self.renewed:04}"
+        return web.json_response(
+            {"access_token": self.token, "refresh_token": self.refresh, "expires_in": 28_800, "id_token": "new-id"}
+        )
+
+
+def claude_file(home: Path, access: str, *, expires_at: float = NOW + 7200, refresh: str | None = None) -> None:
+    login = {
+        "accessToken": access,
+        "refreshToken": refresh or "refresh-token-number-0000",
+        "expiresAt": int(expires_at * 1000),
+        "scopes": ["user:inference"],
+    }
+    (home / ".claude").mkdir(exist_ok=True)
+    (home / ".claude" / ".credentials.json").write_bytes(msgspec.json.encode({"claudeAiOauth": login, "mcp": {"a": 1}}))
+
+
+def codex_file(home: Path, access: str) -> None:
+    tokens = {
+        "id_token": "old-id",
+        "access_token": access,
+        "refresh_token": "refresh-token-number-0000",
+        "account_id": ACCOUNT,
+    }
+    (home / ".codex").mkdir(exist_ok=True)
+    (home / ".codex" / "auth.json").write_bytes(msgspec.json.encode({"OPENAI_API_KEY": None, "tokens": tokens}))
