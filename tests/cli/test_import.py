@@ -177,3 +177,38 @@ def test_a_file_is_no_place_for_an_import(outweigh: Any, job: Path, tmp_path: Pa
 
     assert answer.code == 2
     assert "name a folder" in answer.err
+
+
+CODEX_STREAM = """\
+{"type":"thread.started","thread_id":"t"}
+{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"Done in %s."}}
+{"type":"turn.completed","usage":{"input_tokens":1200,"cached_input_tokens":0,"output_tokens":1000}}
+"""
+
+
+def test_codex_streams_are_priced_by_the_model_that_is_named(outweigh: Any, tmp_path: Path) -> None:
+    for arm in ("base", "skill"):
+        (tmp_path / "streams" / arm / "fix").mkdir(parents=True)
+        (tmp_path / "streams" / arm / "fix" / "stream.jsonl").write_text(CODEX_STREAM % arm)
+    target = str(tmp_path / "runs")
+
+    answer = outweigh("import", "codex", str(tmp_path / "streams"), "-o", target, "--model", "gpt-5.4")
+
+    assert answer.code == 0
+    compared = outweigh("compare", target, "--baseline", "base", "--candidate", "skill", "--format", "json").json()
+    # 1,200 tokens at $2.50 a million and 1,000 at $15.
+    assert [compared["arms"][arm]["mean_cost_usd"] for arm in ("base", "skill")] == [pytest.approx(0.018)] * 2
+    assert manifest(tmp_path / "runs")[0]["options"] == {"model": "gpt-5.4"}
+
+
+def test_a_model_without_a_name_and_one_for_a_format_that_names_its_own_are_refused(
+    outweigh: Any, job: Path, tmp_path: Path
+) -> None:
+    target = str(tmp_path / "runs")
+
+    unnamed = outweigh("import", str(job), "-o", target, "--model", " ")
+    unused = outweigh("import", str(job), "-o", target, "--model", "gpt-5.4")
+
+    assert (unnamed.code, unused.code) == (2, 2)
+    assert "--model needs the name of a model" in unnamed.err
+    assert "--model is not used by harbor; leave it out" in unused.err

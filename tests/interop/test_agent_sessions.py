@@ -1,6 +1,7 @@
 """Outputs, sessions and trajectories of agents become runs that state what the agent stated."""
 
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,12 @@ from outweigh.interop.agent_sessions import (
 )
 from outweigh.interop.atif import AtifImporter
 from outweigh.model.failure import Status
+from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, Usage
-from outweigh.ports.importers import FieldOrigin, Importer
+from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.prices import GenaiPrices
+from outweigh.score.resource_usage import run_cost
 from outweigh.testing.importer_contract import ImporterContract, read_all
 
 SAMPLES = Path(__file__).parents[1] / "agents" / "samples"
@@ -252,6 +256,98 @@ def test_codex_counts_the_cache_inside_input_and_has_no_cost(tmp_path: Path) -> 
 
     assert (run.usage.input_tokens, run.usage.cache_read_tokens, run.usage.output_tokens) == (40, 60, 9)
     assert run.cost.usd is None
+
+
+def import_request(path: Path, model: str | None) -> ImportRequest:
+    return ImportRequest(
+        path=path, arm=None, tasks=None, columns={}, keep=lambda content: sha256(content).hexdigest(), model=model
+    )
+
+
+def priced(run: RunRecord) -> float | None:
+    cost, _ = run_cost(run, PriceTables(GenaiPrices()))
+    return cost.usd
+
+
+class TestPrices:
+    """What a transcript states about its bill prices a run that states no cost."""
+
+    def test_a_codex_stream_is_priced_by_the_model_that_the_user_names(self, tmp_path: Path) -> None:
+        search = {"id": "s", "type": "web_search", "query": "x", "action": {"type": "search"}}
+        page = {"id": "p", "type": "web_search", "query": "", "action": {"type": "open_page"}}
+        events = [*CODEX[:2], *({"type": "item.completed", "item": item} for item in (search, page)), *CODEX[2:]]
+        path = write_lines(tmp_path / "fix.jsonl", events)
+
+        (run,) = CodexImporter().read(import_request(path, "gpt-5.4"), ImportNotes())
+
+        assert (run.agent.model, run.trial.arm) == ("gpt-5.4", "codex gpt-5.4")
+        # One search at a cent; opening the page that it found is free.
+        assert priced(run) == pytest.approx((40 * 2.5 + 60 * 0.25 + 9 * 15) / 1e6 + 0.01)
+
+    def test_without_a_model_a_codex_stream_has_no_price(self, tmp_path: Path) -> None:
+        (run,) = CodexImporter().read(import_request(write_lines(tmp_path / "fix.jsonl", CODEX), None), ImportNotes())
+
+        cost, reason = run_cost(run, PriceTables(GenaiPrices()))
+        assert cost.usd is None
+        assert "the model is not recorded" in reason
+
+    def test_the_model_of_a_transcript_wins_over_the_one_that_the_user_names(self, tmp_path: Path) -> None:
+        path = write_lines(tmp_path / "one.jsonl", SESSION)
+
+        (run,) = ClaudeCodeImporter().read(import_request(path, "gpt-5.4"), ImportNotes())
+
+        assert run.agent.model == "claude-opus-4-5"
+
+    def test_a_codex_rollout_is_priced_request_by_request(self, tmp_path: Path) -> None:
+        usage = {"input_tokens": 300_000, "cached_input_tokens": 0, "output_tokens": 0}
+        small = {**usage, "input_tokens": 100_000}
+        both = {**usage, "input_tokens": 400_000}
+        events: list[dict[str, Any]] = [
+            {"type": "session_meta", "payload": {"id": "t"}},
+            {"type": "turn_context", "payload": {"model": "gpt-5.4"}},
+            *(
+                {
+                    "type": "token_usage_record",
+                    "payload": {"response_id": name, "usage": one, "thread_token_usage": total},
+                }
+                for name, one, total in (("a", usage, usage), ("b", small, both))
+            ),
+        ]
+
+        (run,) = CodexImporter().read(import_request(write_lines(tmp_path / "r.jsonl", events), None), ImportNotes())
+
+        # Above 272,000 tokens, input costs $5 a million instead of $2.50.
+        assert priced(run) == pytest.approx(0.3 * 5 + 0.1 * 2.5)
+
+    def test_a_claude_session_is_priced_by_speed_cache_and_searches(self, tmp_path: Path) -> None:
+        usage = {
+            "input_tokens": 1000,
+            "output_tokens": 500,
+            "cache_read_input_tokens": 0,
+            "cache_creation_input_tokens": 100,
+            "cache_creation": {"ephemeral_1h_input_tokens": 100, "ephemeral_5m_input_tokens": 0},
+            "server_tool_use": {"web_search_requests": 2},
+            "service_tier": "standard",
+            "speed": "fast",
+            "inference_geo": "not_available",
+            "iterations": [
+                {"type": "message", "input_tokens": 1000, "output_tokens": 500},
+                {
+                    "type": "compaction",
+                    "input_tokens": 4000,
+                    "output_tokens": 100,
+                    "cache_read_input_tokens": 0,
+                    "cache_creation_input_tokens": 0,
+                },
+            ],
+        }
+        message = {**SESSION[2]["message"], "model": "claude-opus-4-6", "usage": usage}
+        path = write_lines(tmp_path / "one.jsonl", [*SESSION[:2], {**SESSION[2], "message": message}])
+
+        (run,) = ClaudeCodeImporter().read(import_request(path, None), ImportNotes())
+
+        assert run.usage == Usage(input_tokens=5000, output_tokens=600, cache_read_tokens=0, cache_write_tokens=100)
+        assert priced(run) == pytest.approx(6 * (5000 * 5 + 600 * 25 + 100 * 10) / 1e6 + 2 * 0.01)
 
 
 def test_cline_counts_the_cache_inside_input(tmp_path: Path) -> None:

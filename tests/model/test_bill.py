@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from outweigh.model.bill import Charge, group_bills, price_bill, price_bills, sum_charges
+from outweigh.model.bill import Charge, group_bills, price_bill, price_bills, request_bill, sum_charges
 from outweigh.model.pricing import LongContextPrices, ModelPrices, PriceTables, TierPrices, UserPriceTable
 from outweigh.model.usage import BilledUsage, Usage
 from outweigh.prices import read_prices
@@ -103,11 +104,8 @@ def test_a_model_with_one_price_gives_no_range_for_another_tier() -> None:
 
 
 def test_requests_of_one_kind_are_joined_and_those_of_another_tier_are_not() -> None:
-    small, large = (
-        BilledUsage(model="m", usage=usage(size), largest_prompt_tokens=size, hosted_uses={"web_search": 1})
-        for size in (10, 20)
-    )
-    flex = BilledUsage(model="m", usage=usage(5), largest_prompt_tokens=5, service_tier="flex")
+    small, large = (replace(request_bill("m", usage(size)), hosted_uses={"web_search": 1}) for size in (10, 20))
+    flex = replace(request_bill("m", usage(5)), service_tier="flex")
 
     joined = group_bills([small, flex, large])
 
@@ -117,6 +115,23 @@ def test_requests_of_one_kind_are_joined_and_those_of_another_tier_are_not() -> 
     ]
     assert joined[0].hosted_uses == {"web_search": 2}
     assert price_bills(joined, TABLES, None).usd == pytest.approx(30 * 2e-6 + 5e-6 + 2 * 0.01)
+
+
+def test_requests_on_both_sides_of_a_published_size_are_not_joined() -> None:
+    joined = group_bills(request_bill("m", usage(size)) for size in (1, 200_000, 200_001, 300_000, 2, 272_001))
+
+    assert [(bill.smallest_prompt_tokens, bill.largest_prompt_tokens) for bill in joined] == [
+        (1, 2),
+        (200_000, 200_000),
+        (200_001, 200_001),
+        (272_001, 300_000),
+    ]
+
+
+def test_joined_requests_that_are_all_long_are_priced_as_long_ones() -> None:
+    joined = group_bills(request_bill("m", usage(size)) for size in (6000, 7000))
+
+    assert price_bills(joined, TABLES, None).usd == pytest.approx(13_000 * 6 / 1e6)
 
 
 def test_joined_requests_of_which_one_is_long_have_a_range() -> None:

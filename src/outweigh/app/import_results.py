@@ -12,6 +12,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.imported_run import fingerprint
 from outweigh.interop.result_files import source_sha256
 from outweigh.model.run_record import RunRecord
+from outweigh.model.untrusted_json import as_name
 from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
 from outweigh.report.formatting import count_of
 from outweigh.store.artifact_folder import ArtifactFolder
@@ -27,7 +28,8 @@ _FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 class ImportResultsRequest:
     """Paths, the format before them where the user names one, the folder to import into, and what the user says.
 
-    `tasks` is a file with the ids of a fixed suite. `transcripts` asks for transcripts that take long to read.
+    `tasks` is a file with the ids of a fixed suite. `transcripts` asks for transcripts that take long to read. `model`
+    is that of transcripts that do not name theirs.
     """
 
     sources: tuple[str, ...]
@@ -37,6 +39,7 @@ class ImportResultsRequest:
     columns: Mapping[str, str]
     skip_invalid: bool = False
     transcripts: bool = False
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,7 @@ def import_results(request: ImportResultsRequest, on_imported: Callable[[Importe
         columns=request.columns,
         skip_invalid=request.skip_invalid,
         transcripts=request.transcripts,
+        model=_read_model(request.model),
     )
     chosen = [(path, choose_importer(named, path, mapped=bool(options.columns))) for path in paths]
     imported = []
@@ -104,6 +108,12 @@ def import_results(request: ImportResultsRequest, on_imported: Callable[[Importe
         on_imported(imported[-1])
     found = (describe_unread_formats(path, importer) for path, importer in chosen if named is None and path.is_dir())
     return ImportedResults(sources=imported, hints=tuple(filter(None, found)))
+
+
+def _read_model(model: str | None) -> str | None:
+    if model is not None and as_name(model.strip()) is None:
+        raise UsageError("--model needs the name of a model, such as gpt-5.")
+    return None if model is None else model.strip()
 
 
 def _read_task_ids(path: str) -> frozenset[str]:
@@ -132,6 +142,7 @@ class ImportOptions:
     columns: Mapping[str, str]
     skip_invalid: bool
     transcripts: bool = False
+    model: str | None = None
 
     def recorded(self) -> dict[str, Any]:
         """What changes the records, as the manifest has it; what was left out is left out."""
@@ -140,6 +151,7 @@ class ImportOptions:
             "tasks": sorted(self.tasks or ()),
             "columns": dict(self.columns),
             "transcripts": self.transcripts,
+            "model": self.model,
         }
         return {name: value for name, value in said.items() if value}
 
@@ -162,6 +174,7 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
             columns=options.columns,
             keep=folder.keep,
             transcripts=options.transcripts,
+            model=options.model,
         )
         name = f"{RECORDS_PREFIX}{key[:12]}.jsonl"
         counts = folder.write(
@@ -219,6 +232,7 @@ def _refuse_ignored_options(importer: Importer, options: ImportOptions) -> None:
         ("tasks", "--tasks", options.tasks),
         ("columns", "--map", options.columns),
         ("transcripts", "--transcripts", options.transcripts),
+        ("model", "--model", options.model),
     )
     for name, option, given in given_options:
         if given and name not in takes:

@@ -27,6 +27,7 @@ class _Options:
     map: list[dict[str, str]]
     skip_invalid: bool
     transcripts: bool
+    model: str | None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         columns={field: column for each in options.map for field, column in each.items()},
         skip_invalid=options.skip_invalid,
         transcripts=options.transcripts,
+        model=options.model,
     )
     imported = import_results(request, _print_source)
     remember_store(target)
@@ -143,6 +145,9 @@ def build_parser() -> Parser:
         "--tasks", metavar="FILE", help="the task ids of a fixed suite, one per line; a missing one counts as failed"
     )
     add_map_option(parser)
+    parser.add_argument(
+        "--model", metavar="NAME", help="the model of transcripts that do not name theirs, such as codex exec --json"
+    )
     parser.add_argument(
         "--transcripts", action="store_true", help="keep the transcripts too, where that takes long (inspect)"
     )

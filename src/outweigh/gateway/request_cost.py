@@ -56,7 +56,8 @@ def _bill(part: Sampling, name: str | None, request: GenerationRequest, response
     return BilledUsage(
         model=part.model or name,
         usage=part.usage,
-        largest_prompt_tokens=prompt_tokens(part.usage),
+        smallest_prompt_tokens=(size := prompt_tokens(part.usage)),
+        largest_prompt_tokens=size,
         hour_write_tokens=part.hour_write_tokens,
         service_tier=response.service_tier or request.service_tier,
         speed=response.speed or request.speed,

@@ -56,6 +56,7 @@ class _SessionImporter(ABC):
     """What a file has to be, for the note about one that is not."""
 
     fields: Mapping[str, FieldOrigin] = transcript_origins()
+    takes = frozenset({"model"})
 
     @abstractmethod
     def file_kind(self, events: list[JsonObject]) -> str | None:

@@ -22,7 +22,7 @@ from outweigh.model.failure import Status
 from outweigh.model.json_text import JsonLineDecoder, decode_json
 from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict
-from outweigh.model.usage import Usage, reported_cost, sum_usage
+from outweigh.model.usage import ReportedUsage, Usage, reported_cost, sum_usage
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifMetrics, AtifStep, AtifTrajectory, usage_from_metrics
@@ -195,7 +195,8 @@ def transcript_run(
     stamps = [step.timestamp for step in report.steps if step.timestamp is not None]
     spanned = seconds_between(stamps[0], stamps[-1]) if len(stamps) > 1 else None
     kept = {TRAJECTORY_ARTIFACT: request.keep(trajectory_json(report, agent_name))} if report.steps else {}
-    arm = request.arm or place.arm or " ".join(part for part in (agent_name, report.model) if part)
+    model = report.model or request.model
+    arm = request.arm or place.arm or " ".join(part for part in (agent_name, model) if part)
     return imported_run(
         run_id=run_id,
         task_id=place.task,
@@ -203,7 +204,7 @@ def transcript_run(
         repeat=1,
         status=Status.COMPLETED if report.failure is None else report.failure.kind.status,
         status_detail=None if report.failure is None else report.failure.detail[:_DETAIL_LENGTH],
-        agent=real_agent(agent_name, report.version, report.model),
+        agent=real_agent(agent_name, report.version, model),
         started_at=parse_time(stamps[0]) if stamps else None,
         duration_seconds=as_amount(report.duration_seconds if report.duration_seconds is not None else spanned),
         usage=usage_unless_empty(report.usage),
@@ -211,11 +212,20 @@ def transcript_run(
         step_count=report.step_count,
         tool_call_count=report.tool_call_count,
         steps=record_steps(report.steps) or None,
+        reported=_reported(report, model),
         loaded=report.loaded,
         warnings=report.warnings[:_MOST_WARNINGS],
         artifacts=kept,
         extra={"file": place.name} | ({"session_id": report.session_id} if report.session_id else {}),
     )
+
+
+def _reported(report: AgentReport, model: str | None) -> ReportedUsage | None:
+    """What prices a run without a cost of its own: its bills, by the model that the user names where they name none."""
+    if report.cost_usd is not None or not report.billed:
+        return None
+    billed = tuple(msgspec.structs.replace(bill, model=bill.model or model) for bill in report.billed)
+    return ReportedUsage(usage=report.usage, cost_usd=None, requests=report.request_count, billed=billed)
 
 
 def warn_no_outcome(runs: Iterator[RunRecord], notes: ImportNotes) -> Iterator[RunRecord]:

@@ -4,6 +4,7 @@ What cannot be priced is unknown, with the reason and, where prices bound it, a 
 request.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -101,7 +102,8 @@ class _Rates:
         """The prices by the size of the request; of several requests, those of the smallest and of the largest."""
         if self._bill.requests == 1:
             return [tier.at_size(prompt_tokens(self._bill.usage) or self._bill.largest_prompt_tokens or 0)]
-        smallest, largest = tier.at_size(0), tier.at_size(self._bill.largest_prompt_tokens or 0)
+        smallest = tier.at_size(self._bill.smallest_prompt_tokens or 0)
+        largest = tier.at_size(self._bill.largest_prompt_tokens or 0)
         if smallest == largest:
             return [smallest]
         self.reason = "some requests are long enough for higher prices, and the record does not say how many"
@@ -172,25 +174,40 @@ def price_bills(bills: Iterable[BilledUsage], tables: PriceTables, at: datetime 
     return sum_charges([price_bill(bill, tables, at) for bill in bills])
 
 
+_SIZES_OF_PRICES = (100_000, 128_000, 200_000, 272_000)
+"""The sizes of a prompt above which models are known to cost more. Requests on both sides of one are not joined."""
+
+
+def request_bill(model: str | None, usage: Usage) -> BilledUsage:
+    """The bill of one standard request."""
+    size = prompt_tokens(usage)
+    return BilledUsage(model=model, usage=usage, smallest_prompt_tokens=size, largest_prompt_tokens=size)
+
+
 def group_bills(bills: Iterable[BilledUsage]) -> tuple[BilledUsage, ...]:
-    """The bills of a run, one for all requests that differ in nothing but their size."""
+    """The bills of a run, one for all requests that have the same prices."""
     groups: dict[tuple[object, ...], list[BilledUsage]] = {}
     for bill in bills:
-        kind = (bill.model, bill.service_tier, bill.speed, bill.region, bill.provider_usd is None)
+        size = bisect_left(_SIZES_OF_PRICES, bill.largest_prompt_tokens or 0)
+        kind = (bill.model, bill.service_tier, bill.speed, bill.region, bill.provider_usd is None, size)
         groups.setdefault(kind, []).append(bill)
     return tuple(_join(group) for group in groups.values())
 
 
 def _join(group: list[BilledUsage]) -> BilledUsage:
     first = group[0]
-    prompts = [bill.largest_prompt_tokens for bill in group if bill.largest_prompt_tokens is not None]
+    smallest, largest = (
+        [size for bill in group if (size := getattr(bill, f"{end}_prompt_tokens")) is not None]
+        for end in ("smallest", "largest")
+    )
     requests = [bill.requests for bill in group]
     paid = [bill.provider_usd for bill in group if bill.provider_usd is not None]
     return BilledUsage(
         model=first.model,
         usage=sum_usage([bill.usage for bill in group]),
         requests=None if None in requests else sum(count or 0 for count in requests),
-        largest_prompt_tokens=max(prompts, default=None),
+        smallest_prompt_tokens=min(smallest) if len(smallest) == len(group) else None,
+        largest_prompt_tokens=max(largest, default=None),
         hour_write_tokens=sum(bill.hour_write_tokens for bill in group),
         service_tier=first.service_tier,
         speed=first.speed,

@@ -138,16 +138,17 @@ def reported_cost(usd: float | None) -> Cost:
 class BilledUsage(Stored, frozen=True):
     """What responses state about their bill: of one request, or of several that differ in nothing but their size.
 
-    `model` is the one that answered. `requests` is None where their number is not known. `largest_prompt_tokens` is the
-    prompt of the largest request, cached tokens included, because some models cost more per token in long requests.
-    `hour_write_tokens` are the tokens that the cache keeps for an hour. `service_tier`, `speed` and `region` are the
-    provider's own words. `hosted_uses` counts what the provider itself ran. `provider_usd` is the amount that the
-    provider, such as a router, says it charged.
+    `model` is the one that answered. `requests` is None where their number is not known. `smallest_prompt_tokens` and
+    `largest_prompt_tokens` are the prompts of the smallest and the largest request, cached tokens included, because
+    some models cost more per token in long requests. `hour_write_tokens` are the tokens that the cache keeps for an
+    hour. `service_tier`, `speed` and `region` are the provider's own words. `hosted_uses` counts what the provider
+    itself ran. `provider_usd` is the amount that the provider, such as a router, says it charged.
     """
 
     model: Name | None
     usage: Usage
     requests: Ordinal | None = 1
+    smallest_prompt_tokens: Count | None = None
     largest_prompt_tokens: Count | None = None
     hour_write_tokens: Count = 0
     service_tier: Name | None = None

@@ -2,7 +2,7 @@
 
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -44,8 +44,7 @@ _TABLES = ("tier_factors", "region_factors", "hosted_usd", "hosted_usd_per_reque
 @cache
 def read_supplement() -> Supplement:
     """The file that comes with outweigh."""
-    content = files("outweigh.prices").joinpath("supplement.toml").read_bytes()
-    return msgspec.toml.decode(content, type=Supplement)
+    return msgspec.toml.decode(Path(__file__).with_name("supplement.toml").read_bytes(), type=Supplement)
 
 
 def supplement_date() -> str:

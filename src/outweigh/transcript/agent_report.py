@@ -9,7 +9,7 @@ from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.json_text import JsonLineDecoder, JsonObject
 from outweigh.model.run_record import ObservedSetup
 from outweigh.model.untrusted_json import as_amount, as_name
-from outweigh.model.usage import Usage
+from outweigh.model.usage import BilledUsage, Usage
 from outweigh.transcript.atif import AtifStep
 from outweigh.transcript.token_counts import storable_usage
 
@@ -21,7 +21,8 @@ class AgentReport:
     `cost_usd` is the agent's own figure, which may be wrong where the model was reached through another address.
     `finished` is whether the output ends as that of a finished run; an incomplete output is a failure.
     `request_count` is how many requests to a model the figures cover, where that is known.
-    `warnings` are sentences about what cannot be trusted.
+    `warnings` are sentences about what cannot be trusted. `billed` is what the transcript states about the bills of its
+    requests, where it states more than `usage`.
     """
 
     version: str | None
@@ -40,6 +41,7 @@ class AgentReport:
     steps: tuple[AtifStep, ...]
     loaded: ObservedSetup | None
     warnings: tuple[str, ...]
+    billed: tuple[BilledUsage, ...] = ()
 
 
 UNFINISHED = make_failure(FailureKind.NO_RESULT, "the agent's output ends without its closing event")

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from outweigh.model.bill import group_bills, request_bill
 from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_str
-from outweigh.model.usage import Usage, sum_usage
+from outweigh.model.usage import BilledUsage, Usage, sum_usage
 from outweigh.transcript.atif import (
     AtifObservation,
     AtifResult,
@@ -22,7 +23,8 @@ from outweigh.transcript.atif import (
 class ClaudeCodeTurn:
     """A message as far as it is known.
 
-    `usage` is the last one written for it; until it has a stop reason, its output tokens are a placeholder.
+    `usage` is the last one written for it; until it has a stop reason, its output tokens are a placeholder. `bills` is
+    what it states about its bill.
     `is_error` marks messages of Claude Code itself about a failure of the model's API.
     """
 
@@ -31,6 +33,7 @@ class ClaudeCodeTurn:
     timestamp: str | None
     model: str | None = None
     usage: Usage | None = None
+    bills: tuple[BilledUsage, ...] = ()
     stop_reason: str | None = None
     is_error: bool = False
     texts: list[str] = field(default_factory=list)
@@ -70,8 +73,37 @@ class ClaudeCodeTurn:
 
 
 def message_usage(raw: object) -> Usage:
-    """The usage of a message or of a result; Claude's `input_tokens` is without cache already."""
+    """The usage of a message or of a result; Claude's `input_tokens` is without cache already.
+
+    A summary that the server makes is billed beside the counts of the message, so it is added.
+    """
     usage = as_dict(raw)
+    return sum_usage([_counts(usage), *map(_counts, _summaries(usage))])
+
+
+def message_bills(raw: object, model: str | None) -> tuple[BilledUsage, ...]:
+    """What the usage of a message states about its bill: one entry for each time that a model was sampled."""
+    usage = as_dict(raw)
+    searches = as_count(as_dict(usage.get("server_tool_use")).get("web_search_requests"))
+    return tuple(
+        msgspec.structs.replace(
+            request_bill(as_name(part.get("model")) or model, _counts(part)),
+            hour_write_tokens=as_count(as_dict(part.get("cache_creation")).get("ephemeral_1h_input_tokens")) or 0,
+            service_tier=as_name(usage.get("service_tier")),
+            speed=as_name(usage.get("speed")),
+            region=as_name(usage.get("inference_geo")),
+            hosted_uses={"web_search": searches} if searches and part is usage else {},
+        )
+        for part in (usage, *_summaries(usage))
+    )
+
+
+def _summaries(usage: Mapping[str, Any]) -> list[dict[str, Any]]:
+    parts = (as_dict(part) for part in as_list(usage.get("iterations")))
+    return [part for part in parts if part.get("type") not in ("message", "fallback_message")]
+
+
+def _counts(usage: Mapping[str, Any]) -> Usage:
     return Usage(
         input_tokens=as_count(usage.get("input_tokens")),
         output_tokens=as_count(usage.get("output_tokens")),
@@ -142,6 +174,10 @@ class ClaudeCodeConversation:
                 found.setdefault(turn.model or UNNAMED_MODEL, []).append(usage)
         return {model: sum_usage(usages) for model, usages in found.items()}
 
+    def bills(self) -> tuple[BilledUsage, ...]:
+        """What the messages state about their bills."""
+        return group_bills(bill for turn in self.answers for bill in turn.bills)
+
     def warnings(self) -> Iterator[str]:
         """What is missing from the trajectory."""
         if self._stray_results:
@@ -154,6 +190,7 @@ class ClaudeCodeConversation:
         turn = self._turn_of(message, event, sub_agent)
         if "usage" in message:
             turn.usage = message_usage(message["usage"])
+            turn.bills = message_bills(message["usage"], turn.model)
         turn.stop_reason = as_name(message.get("stop_reason")) or turn.stop_reason
         for block in _blocks(message):
             match as_str(block.get("type")):

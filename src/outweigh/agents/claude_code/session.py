@@ -62,6 +62,7 @@ def _report(events: list[SessionEvent], conversation: ClaudeCodeConversation, fa
         steps=steps,
         loaded=setup if setup.skills_used else None,
         warnings=(*faults, *conversation.warnings(), *_warnings(() if stated.by_model else metered, state)),
+        billed=conversation.bills(),
     )
 
 

@@ -141,6 +141,7 @@ class ClaudeCodeReader:
             steps=steps,
             loaded=_setup_from_init(self._init, steps, self._seen_hooks()) if self._init else None,
             warnings=tuple(self._warnings()),
+            billed=self._conversation.bills() if all(turn.stop_reason for turn in answers) else (),
         )
 
     def _seen_hooks(self) -> tuple[str, ...] | None:
@@ -157,6 +158,7 @@ class ClaudeCodeReader:
             cost_usd=cost_usd(result),
             duration_seconds=duration_seconds(result),
             request_count=so_far.request_count if _same_input(so_far.usage, read.usage) else None,
+            billed=so_far.billed if _same_input(so_far.usage, read.usage) else (),
             finished=True,
             failure=failure_from_result(result, self._errors, now),
             final_text=as_str(result.get("result")),

@@ -7,7 +7,8 @@ instructions the model was given; and it exists when the run was cut off before 
 import re
 from dataclasses import replace
 
-from outweigh.agents.codex.stream import codex_failure, codex_usage
+from outweigh.agents.codex.stream import billed_usage, codex_failure, codex_usage
+from outweigh.model.bill import group_bills, request_bill
 from outweigh.model.failure import Failure, parse_exit_code
 from outweigh.model.json_text import JsonObject
 from outweigh.model.run_record import ObservedSetup
@@ -23,7 +24,7 @@ from outweigh.model.untrusted_json import (
     to_text,
     value_at,
 )
-from outweigh.model.usage import Usage, sum_usage
+from outweigh.model.usage import BilledUsage, Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.atif import AtifMetrics
 from outweigh.transcript.token_counts import is_empty_usage
@@ -44,6 +45,7 @@ class CodexSessionReader(EventReader):
         self._model_of: dict[str | None, str] = {}
         self._usage_of: dict[str | None, Usage] = {}
         self._responses: set[str] = set()
+        self._bills: list[BilledUsage] = []
         self._duration_seconds: float | None = None
         self._finished = False
         self._failure: Failure | None = None
@@ -110,6 +112,9 @@ class CodexSessionReader(EventReader):
         self._responses.add(str_at(payload, "response_id") or f"unnamed {len(self._responses)}")
         counts = dict_at(payload, "usage")
         self._usage_of[self._thread] = codex_usage(dict_at(payload, "thread_token_usage"))
+        usage = billed_usage(codex_usage(counts))
+        model = self._model_of.get(self._thread)
+        self._bills.append(request_bill(model, usage))
         self._steps.note(
             model=self._model_of.get(self._thread),
             metrics=AtifMetrics(
@@ -146,7 +151,14 @@ class CodexSessionReader(EventReader):
                 seen_by=("session file",),
             ),
             warnings=(*warnings, *self._steps.warnings()),
+            billed=self._joined_bills(),
         )
+
+    def _joined_bills(self) -> tuple[BilledUsage, ...]:
+        """The bills of all requests, where they are the whole session."""
+        usages = [billed_usage(usage) for usage in self._usage_of.values() if not is_empty_usage(usage)]
+        whole = bool(usages) and sum_usage([bill.usage for bill in self._bills]) == sum_usage(usages)
+        return group_bills(self._bills) if whole else ()
 
     def _usage_by_model(self) -> dict[str, Usage]:
         by_model: dict[str, list[Usage]] = {}

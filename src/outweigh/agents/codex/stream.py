@@ -5,10 +5,12 @@ includes what the cache held, its output includes reasoning. The stream names ne
 requests and shows no prompt; the session file does.
 """
 
+from msgspec.structs import replace
+
 from outweigh.model.failure import Failure, FailureKind, failure_from_text
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, int_at, name_at, str_at, to_text, value_at
-from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.model.usage import NO_USAGE, BilledUsage, Usage
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.token_counts import subtract_counts, usage_unless_empty
 from outweigh.transcript.tool_calls import setup_from_calls
@@ -24,6 +26,7 @@ class CodexReader(EventReader):
         super().__init__()
         self._thread: str | None = None
         self._usage = NO_USAGE
+        self._searches: set[str] = set()
         self._steps = TrajectoryBuilder()
         self._finished = False
         self._failure: Failure | None = None
@@ -69,6 +72,8 @@ class CodexReader(EventReader):
         if done:
             self._steps.result(call_id, tool_output(item), tool_failed(item))
             self._steps.close()
+        if done and str_at(item, "type") == "web_search" and is_search(item):
+            self._searches.add(call_id)
 
     def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
         known = self._failure
@@ -92,7 +97,15 @@ class CodexReader(EventReader):
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *(f"codex: {notice}" for notice in self._notices), *self._steps.warnings()),
+            billed=self._bills(),
         )
+
+    def _bills(self) -> tuple[BilledUsage, ...]:
+        """One bill of all requests: the stream states neither their number nor their model."""
+        if self._usage == NO_USAGE:
+            return ()
+        uses = {"web_search": len(self._searches)} if self._searches else {}
+        return (BilledUsage(model=None, usage=billed_usage(self._usage), requests=None, hosted_uses=uses),)
 
 
 def codex_usage(counts: JsonObject) -> Usage:
@@ -107,6 +120,16 @@ def codex_usage(counts: JsonObject) -> Usage:
             cache_write_tokens=written,
         )
     )
+
+
+def billed_usage(usage: Usage) -> Usage:
+    """The counts to price: versions that do not report cache writes count them as ordinary input."""
+    return usage if usage.cache_write_tokens is not None else replace(usage, cache_write_tokens=0)
+
+
+def is_search(item: JsonObject) -> bool:
+    """Whether a call of the web search made a search, which is billed, and did not read a page that it had found."""
+    return (str_at(item, "action", "type") or "search") in ("search", "other")
 
 
 def codex_failure(message: str) -> Failure:
