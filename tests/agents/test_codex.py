@@ -73,7 +73,7 @@ def test_tool_servers_are_part_of_its_settings() -> None:
             "required": True,
             "env": {"ROOT": '/w"s'},
         },
-        "far": {"url": "http://127.0.0.1:1/mcp"},
+        "far": {"url": "http://127.0.0.1:1/mcp", "startup_timeout_sec": 65.0, "required": True},
     }
 
 

@@ -1,15 +1,17 @@
 """With every agent, a tool server that works is proven, and one that does not is a fault with its reason."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import pytest
+from tests.agents.http_tool_server import http_tool_server
 from tests.agents.live_agent import TOOL_SERVER
 from tests.agents.programs import PROGRAMS
 from tests.prerequisites import needs, require
 
 from outweigh.app.one_attempt import AttemptSetting, OneAttempt, attempt_once
+from outweigh.app.suite_sandbox import open_allowed_hosts
 from outweigh.engine.server_check import check_servers
 from outweigh.engine.setup_check import SetupCheck, check_setup, expected_setup
 from outweigh.gateway.model_gateway import ModelGateway
@@ -20,7 +22,10 @@ from outweigh.model.pricing import PriceTables
 from outweigh.model.provider import ApiFamily
 from outweigh.model.suite import SandboxSpec
 from outweigh.plugins import load_adapter
+from outweigh.ports.gateways import HostAccess
+from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.sandbox.local import LocalSandboxProvider
 from outweigh.testing.agent_contract import an_agent_arm
 from outweigh.testing.model_server import ModelServer, Script, Turn
 
@@ -49,10 +54,11 @@ SERVERS = {
 
 @dataclass(frozen=True)
 class Tried:
-    """One run of an agent with all four servers."""
+    """One run of an agent with servers; `authorizations` are the headers that the remote one was sent."""
 
     attempt: OneAttempt
     check: SetupCheck
+    authorizations: frozenset[str | None]
 
     @property
     def description(self) -> str:
@@ -78,9 +84,8 @@ def the_arm(name: str, servers: Mapping[str, McpServer]) -> Arm:
 @needs("agent", "bubblewrap")
 def tried(request: pytest.FixtureRequest) -> Tried:
     require("bubblewrap", BubblewrapSandboxProvider().missing())
-    arm = the_arm(request.param, SERVERS)
-    require("agent", load_adapter("agent", request.param).missing(arm))
-    return try_arm(arm)
+    require("agent", load_adapter("agent", request.param).missing(the_arm(request.param, SERVERS)))
+    return try_arm(request.param, SERVERS)
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +94,26 @@ def working(tried: Tried) -> Tried:
     if tried.attempt.outcome.status is Status.COMPLETED:
         return tried
     name = tried.attempt.outcome.agent.name or ""
-    return try_arm(the_arm(name, {"zoo": SERVERS["zoo"]}))
+    return try_arm(name, {"zoo": SERVERS["zoo"]})
 
 
-def try_arm(arm: Arm) -> Tried:
+def try_arm(name: str, servers: Mapping[str, McpServer], sandboxes: SandboxProvider | None = None) -> Tried:
+    """Try an arm with these servers and a remote one, which a sandbox with walls reaches through its proxy."""
+    with http_tool_server(f"Bearer {SECRET_VALUE}") as far:
+        remote = McpServer(url=far.url, headers={"Authorization": f"Bearer ${{{SECRET}}}"})
+        is_reached = sandboxes is not None or not load_adapter("agent", name).ignores_no_proxy
+        arm = the_arm(name, {**servers, "far": remote} if is_reached else servers)
+        with open_allowed_hosts(SandboxSpec(allow_hosts=[far.host])) as hosts:
+            attempt = attempt_with(arm, hosts, sandboxes or BubblewrapSandboxProvider())
+        outcome, expected = (
+            attempt.outcome,
+            expected_setup({arm.name: arm}, {file.sha256: SERVER for file in arm.overlay}),
+        )
+        check = check_setup(arm, expected, outcome.loaded, attempt.account, outcome.servers)
+        return Tried(attempt, check, frozenset(far.seen))
+
+
+def attempt_with(arm: Arm, hosts: Callable[[], HostAccess | None], sandboxes: SandboxProvider) -> OneAttempt:
     overlays = {file.sha256: SERVER for file in arm.overlay}
     script = Script(turn=[Turn(text="Done.")])
     with ModelServer(script) as server:
@@ -101,15 +122,14 @@ def try_arm(arm: Arm) -> Tried:
             setting = AttemptSetting(
                 overlays=overlays,
                 sandbox=SandboxSpec(),
-                sandboxes=BubblewrapSandboxProvider(),
+                sandboxes=sandboxes,
                 gateway=gateway,
                 expected=expected_setup({arm.name: arm}, overlays),
                 timeout_seconds=120,
                 secrets={SECRET: SECRET_VALUE},
+                hosts=hosts,
             )
-            attempt = attempt_once(setting, arm, "Say that you are done.")
-    outcome = attempt.outcome
-    return Tried(attempt, check_setup(arm, setting.expected, outcome.loaded, attempt.account, outcome.servers))
+            return attempt_once(setting, arm, "Say that you are done.")
 
 
 def test_every_server_that_does_not_work_is_a_fault_with_its_reason_and_the_one_that_works_is_none(
@@ -150,6 +170,18 @@ def test_secrets_and_variables_of_the_arm_reach_its_server(tried: Tried) -> None
     assert evidence is not None
 
     assert evidence.starts["zoo"].tools == ("secret_is_there", "place_is_there"), tried.description
+
+
+def test_a_remote_server_gets_the_secret_in_its_header_and_is_proven_by_requests(working: Tried) -> None:
+    name = working.attempt.outcome.agent.name or ""
+    if load_adapter("agent", name).ignores_no_proxy:
+        working = try_arm(name, {}, LocalSandboxProvider())
+    own = an_agent_arm("any", mcp_servers={"far": McpServer(url="http://far.example.org")})
+
+    check = check_servers(own, None, working.attempt.account, working.attempt.outcome.servers)
+
+    assert working.authorizations == {f"Bearer {SECRET_VALUE}"}, working.description
+    assert (check.faults, check.unproven) == ((), ()), working.description
 
 
 def test_a_run_whose_servers_all_work_has_no_fault(working: Tried) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.agents.live_agent import TOOL_SERVER
 from tests.agents.programs import PROGRAMS, a_program
 from tests.prerequisites import needs, require
 
@@ -168,6 +169,42 @@ def test_an_arm_that_would_not_be_what_it_says_is_in_the_way(
 
     assert answer.code == 1, answer.out + answer.err
     assert "tried served: the MCP server 'zoo' is declared and its state was 'failed'" in answer.out
+
+
+SERVED = """
+name = "s"
+tasks = ["task"]
+baseline = "plain"
+[arms.plain]
+agent = "codex"
+model = "gpt-5"
+[arms.broken]
+extends = "plain"
+mcp_servers.zoo.command = ["no-such-server"]
+[arms.guarded]
+extends = "plain"
+secrets = ["ZOO_TOKEN"]
+mcp_servers.zoo.command = ["sh", "-c", "[ -n \\"$ZOO_TOKEN\\" ] && exec python3 zoo.py"]
+mcp_servers.far.url = "https://zoo.example.org/mcp"
+files = "zoo"
+"""
+
+
+def test_servers_are_tried_with_placeholders_for_secrets_and_remote_ones_must_be_allowed(
+    outweigh_process: Any, suite: Path, real: dict[str, str]
+) -> None:
+    (suite / "suite.toml").write_text(SERVED)
+    (suite / "zoo").mkdir()
+    (suite / "zoo" / "zoo.py").write_text(TOOL_SERVER)
+    environment = real | {"OPENAI_API_KEY": "sk-1", "ZOO_TOKEN": "tok-1"}
+
+    answer = outweigh_process("doctor", "-c", str(suite), "--try-agents", "--format", "json", environment=environment)
+
+    found = parts(answer)
+    assert answer.code == 1, answer.out + answer.err
+    assert "could not be started (no-such-server: No such file or directory)" in found["tried broken"]["missing"]
+    assert (found["tried plain"]["missing"], found["tried guarded"]["missing"]) == (None, None)
+    assert 'Add "zoo.example.org" to allow_hosts' in found["server arms.guarded.mcp_servers.far"]["missing"]
 
 
 @pytest.mark.parametrize("verb", ["doctor", "run"])

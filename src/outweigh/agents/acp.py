@@ -15,7 +15,8 @@ from msgspec import Meta
 from outweigh.agents import acp_bridge
 from outweigh.agents.command_line import CommandLineAgent, Launch, LocationOptions, build_prompt
 from outweigh.agents.installed_program import current_python
-from outweigh.model.arm import Arm, McpServer
+from outweigh.agents.server_headers import header_variables
+from outweigh.model.arm import Arm
 from outweigh.model.base import VariableName
 from outweigh.model.failure import (
     Failure,
@@ -306,7 +307,7 @@ class AcpAgent(CommandLineAgent):
         return {
             "command": [*super().command(arm), *(word.replace(_MODEL, arm.model or "") for word in words)],
             "authenticate": options.authenticate,
-            "servers": [_server_settings(name, server) for name, server in arm.mcp_servers.items()],
+            "servers": [_server_settings(arm, name) for name in arm.mcp_servers],
             "secrets": self.secrets_of_servers(request),
             "model": None if named else arm.model,
             "prompt": build_prompt(request),
@@ -326,9 +327,11 @@ class AcpAgent(CommandLineAgent):
         return found
 
 
-def _server_settings(name: str, server: McpServer) -> dict[str, Any]:
+def _server_settings(arm: Arm, name: str) -> dict[str, Any]:
+    server = arm.mcp_servers[name]
     if server.url is not None:
-        return {"type": "http", "name": name, "url": server.url, "headers": []}
+        headers = [{"name": header, "variable": variable} for header, variable in header_variables(arm, name).items()]
+        return {"type": "http", "name": name, "url": server.url, "headers": headers}
     program, *arguments = server.command
     environment = [{"name": variable, "value": value} for variable, value in server.environment.items()]
     return {"name": name, "command": program, "args": arguments, "env": environment}

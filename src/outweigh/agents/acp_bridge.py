@@ -213,9 +213,14 @@ def run_session(agent: AcpConnection, settings: Json) -> None:
 
 
 def _servers(settings: Json) -> list[Json]:
-    """The tool servers. Those that are started get the arm's secrets, whose values are in no file."""
+    """The tool servers, with the arm's secrets in their variables or headers: no file has the values."""
     secrets = [{"name": name, "value": os.environ[name]} for name in settings["secrets"]]
-    return [{**each, "env": [*secrets, *each["env"]]} if "command" in each else each for each in settings["servers"]]
+    return [
+        {**each, "env": [*secrets, *each["env"]]}
+        if "command" in each
+        else {**each, "headers": [{"name": of["name"], "value": os.environ[of["variable"]]} for of in each["headers"]]}
+        for each in settings["servers"]
+    ]
 
 
 def _choose_model(agent: AcpConnection, opened: Json, model: str) -> None:

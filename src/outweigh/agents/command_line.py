@@ -19,6 +19,7 @@ from outweigh.agents.credentials import describe_credentials, describe_missing_l
 from outweigh.agents.installed_program import InstalledProgram, current_python, find_program
 from outweigh.agents.model_provider import provider_hosts, stated_hosts
 from outweigh.agents.outcomes import explain_exit_code, missing_in_sandbox, outcome_from_report
+from outweigh.agents.server_headers import header_values
 from outweigh.agents.server_start import (
     RECORDS,
     RECORDS_ARTIFACT,
@@ -144,6 +145,8 @@ class CommandLineAgent(ABC):
     starts_servers: ClassVar[bool] = True
     tool_forms: ClassVar[tuple[str, ...] | None] = None
     """How it names the tools of a server to its model, such as `mcp__{server}__{tool}`; None where that is unknown."""
+    ignores_no_proxy: ClassVar[bool] = False
+    """Whether it sends all its requests through a proxy, also those to the gateway, which no proxy reaches."""
     own_tools: ClassVar[frozenset[str]] = frozenset()
     """Tools of its own whose names look like those of a server."""
     needs_model: ClassVar[bool] = False
@@ -325,7 +328,10 @@ class CommandLineAgent(ABC):
 
     def _environment(self, request: AttemptRequest, launch: Launch, home: str) -> Mapping[str, str]:
         own = self._given_variables(request)
-        return {**_home_environment(home), **launch.defaults, **own, **launch.gateway_variables}
+        if self.ignores_no_proxy and request.model_access is not None:
+            own = {name: value for name, value in own.items() if name.upper() not in _PROXY_VARIABLES}
+        headers = header_values(request.arm, own)
+        return {**_home_environment(home), **launch.defaults, **own, **headers, **launch.gateway_variables}
 
     def _identity(self, request: AttemptRequest, version: str | None, model: str | None = None) -> AgentIdentity:
         return AgentIdentity(
@@ -343,6 +349,9 @@ def _models_named_by(arm: Arm) -> Iterator[str]:
         if name.startswith("--") and name.endswith("model"):
             yield value or following
     yield from (value for name, value in arm.environment.items() if name.endswith("MODEL"))
+
+
+_PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY")
 
 
 def _home_environment(home: str) -> dict[str, str]:

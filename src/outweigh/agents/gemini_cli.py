@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.agents.server_headers import header_variables
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure, parse_exit_code
 from outweigh.model.json_text import JsonObject
@@ -158,7 +159,8 @@ def mcp_server_settings(arm: Arm, secrets: tuple[str, ...]) -> dict[str, Any]:
     named = {secret: f"${{{secret}}}" for secret in secrets}
     for name, server in arm.mcp_servers.items():
         if server.url is not None:
-            found[name] = {"httpUrl": server.url}
+            headers = {header: f"${{{variable}}}" for header, variable in header_variables(arm, name).items()}
+            found[name] = {"httpUrl": server.url, **({"headers": headers} if headers else {})}
         else:
             program, *arguments = server.command
             found[name] = {"command": program, "args": arguments, "env": {**named, **server.environment}}

@@ -10,6 +10,7 @@ import msgspec
 
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
 from outweigh.agents.model_provider import provider_of_model
+from outweigh.agents.server_headers import header_variables
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure
 from outweigh.model.json_text import JsonObject
@@ -251,13 +252,15 @@ def _settings(arm: Arm) -> dict[str, Any]:
             "enabled": True,
             "name": name,
             "timeout": _SERVER_TIMEOUT_SECONDS,
-            **_server_settings(server),
+            **_server_settings(server, header_variables(arm, name)),
         }
     return {"extensions": extensions}
 
 
-def _server_settings(server: McpServer) -> dict[str, Any]:
+def _server_settings(server: McpServer, headers: dict[str, str]) -> dict[str, Any]:
     if server.url is not None:
-        return {"type": "streamable_http", "uri": server.url}
+        taken = {header: f"${{{variable}}}" for header, variable in headers.items()}
+        given = {"headers": taken, "env_keys": list(headers.values())} if taken else {}
+        return {"type": "streamable_http", "uri": server.url, **given}
     program, *arguments = server.command
     return {"type": "stdio", "cmd": program, "args": arguments, "envs": server.environment}

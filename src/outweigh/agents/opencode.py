@@ -12,6 +12,7 @@ import msgspec
 
 from outweigh.agents.command_line import CommandLineAgent, Launch, build_prompt
 from outweigh.agents.model_provider import provider_of_model
+from outweigh.agents.server_headers import header_variables
 from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import (
@@ -195,7 +196,10 @@ def _settings(request: AttemptRequest) -> dict[str, Any]:
         "autoupdate": False,
         "share": "disabled",
         "permission": "allow",
-        "mcp": {name: _server_settings(server) for name, server in request.arm.mcp_servers.items()},
+        "mcp": {
+            name: _server_settings(server, header_variables(request.arm, name))
+            for name, server in request.arm.mcp_servers.items()
+        },
     }
     if request.model_access is not None:
         provider, _, model = (request.arm.model or "").partition("/")
@@ -211,8 +215,9 @@ def _provider(name: str, model: str, access: ModelAccess) -> dict[str, Any]:
     }
 
 
-def _server_settings(server: McpServer) -> dict[str, Any]:
+def _server_settings(server: McpServer, headers: dict[str, str]) -> dict[str, Any]:
     timeout = {"timeout": int(start_limit_seconds(server) * 1000)}
     if server.url is not None:
-        return {"type": "remote", "url": server.url, **timeout}
+        taken = {header: f"{{env:{variable}}}" for header, variable in headers.items()}
+        return {"type": "remote", "url": server.url, **timeout, **({"headers": taken, "oauth": False} if taken else {})}
     return {"type": "local", "command": server.command, "environment": server.environment, **timeout}

@@ -189,6 +189,7 @@ class QwenCodeAgent(CommandLineAgent):
     options = TurnOptions
     tool_forms = ("mcp__{server}__{tool}",)
     needs_model = True
+    ignores_no_proxy = True
     bypass_variables = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
     keys = ("OPENAI_API_KEY",)
     login_files = (".qwen/oauth_creds.json",)

@@ -14,6 +14,7 @@ from outweigh.app.build_engine import own_price_file, prices_for_provider
 from outweigh.app.judging_round import missing_judges
 from outweigh.app.observer import Notify
 from outweigh.app.probe_agents import asks_with_key, missing_access, provider_of_arm
+from outweigh.app.suite_sandbox import unreachable_servers
 from outweigh.app.try_arms import TryRequest, describe_faults, describe_unproven_parts, try_arms
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError, quote_names
@@ -34,7 +35,7 @@ def check_before_run(request: TryRequest, notify: Notify, *, has_budget: bool, i
     arms = {name: arm for name, arm in request.suite.arms.items() if name in request.arms}
     left = replace(request.suite, arms=arms)
     is_paid = any(load_adapter("agent", arm.agent).uses_model(arm) for arm in arms.values())
-    faults = [*_unreachable_models(left), *missing_access(left), *_misplaced_skills(left)]
+    faults = [*_unreachable_models(left), *unreachable_servers(left), *missing_access(left), *_misplaced_skills(left)]
     if is_paid:
         faults += missing_judges(left)
     else:

@@ -10,6 +10,7 @@ from outweigh.app.arm_login import login_file
 from outweigh.app.build_engine import explain_unfit_provider
 from outweigh.app.judging_round import find_judges
 from outweigh.app.run_harbor import harbor_settings
+from outweigh.app.suite_sandbox import unreachable_servers
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError, quote_names
 from outweigh.gateway.named_providers import provider_variables
@@ -36,6 +37,9 @@ def probe_agents(suite: LoadedSuite | None) -> Iterator[RunRequirement]:
     for name in sorted({name for arm in suite.arms.values() for name in arm.secrets}):
         missing = None if name in os.environ else "it is not in the environment; export it."
         yield RunRequirement(kind="secret", name=name, missing=missing, required=True, detail="")
+    for sentence in unreachable_servers(suite):
+        where, _, why = sentence.partition(": ")
+        yield RunRequirement(kind="server", name=where, missing=why, required=True, detail="")
     yield from _probe_keys(suite)
 
 

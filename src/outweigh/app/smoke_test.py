@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import msgspec
+
 from outweigh.app.arm_login import login_api
 from outweigh.app.one_attempt import AttemptSetting, OneAttempt, attempt_once
 from outweigh.app.sandbox_limits import with_default_limits
@@ -37,6 +39,7 @@ SMOKE_SCRIPT = Script(
     turn=[Turn(run="true"), Turn(text="Done.")],
 )
 _INSTRUCTION = "This only tries the set-up. Run the command `true`, and then say that you are done.\n"
+PLACEHOLDER_SECRET = "outweigh-placeholder"
 _OWN_COMMAND = "shell"
 """The agent that runs a command of the user's. That may need the files of a task, so how it ends here tells nothing."""
 
@@ -53,7 +56,8 @@ def smoke_test_arms(
 ) -> Iterator[RunRequirement]:
     """Try one arm after the other in such a sandbox; where they are required, one that fails blocks.
 
-    Nothing of value goes into a try: no secret of the arms.
+    Nothing of value goes into a try: secrets of the arms are replaced by a placeholder, so that tool servers that ask
+    for one can start.
     """
     sandboxes = choose_sandbox(spec, () if suite is None else suite.tasks)
     agents: dict[str, Agent] = {name: load_adapter("agent", name) for name in {arm.agent for arm in arms}}
@@ -68,17 +72,27 @@ def smoke_test_arms(
             timeout_seconds=SMOKE_TIMEOUT_SECONDS,
             allow=allow,
             image=first_image(suite, sandboxes),
+            secrets={name: PLACEHOLDER_SECRET for arm in arms for name in arm.secrets},
         )
         for arm in arms:
             tried = try_arm(setting, arm)
             yield RunRequirement(
                 kind="tried",
                 name=arm.name,
-                missing="; ".join(tried.faults) or None,
+                missing=_describe_faults(arm, tried.faults),
                 required=required,
                 detail="; ".join((count_of(tried.requests, "request"), *map(describe_unproven, tried.unproven))),
                 startup_seconds=tried.seconds,
             )
+
+
+def _describe_faults(arm: Arm, faults: tuple[str, ...]) -> str | None:
+    """The faults of a try; a server may have failed because of a placeholder."""
+    if not faults:
+        return None
+    placeholder = arm.secrets and any(fault.startswith("the MCP server") for fault in faults)
+    note = f" (secrets are the placeholder {PLACEHOLDER_SECRET!r} here)" if placeholder else ""
+    return f"{'; '.join(faults)}{note}"
 
 
 @contextmanager
@@ -116,6 +130,7 @@ class ArmTry:
 
 def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
     """Let the arm's agent follow a small instruction against the scripted model."""
+    arm = _without_unreachable_servers(setting, arm)
     try:
         tried = attempt_once(setting, arm, _INSTRUCTION)
     except (SandboxError, OSError) as fault:
@@ -130,6 +145,14 @@ def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
         requests=len(calls),
         seconds=tried.outcome.duration_seconds,
     )
+
+
+def _without_unreachable_servers(setting: AttemptSetting, arm: Arm) -> Arm:
+    """The arm without remote tool servers, where a try reaches no host."""
+    if setting.sandbox.kind == "local" or setting.hosts() is not None:
+        return arm
+    started = {name: server for name, server in arm.mcp_servers.items() if server.url is None}
+    return msgspec.structs.replace(arm, mcp_servers=started)
 
 
 def _ending_faults(tried: OneAttempt, arm: Arm, timeout_seconds: float) -> Iterator[str]:

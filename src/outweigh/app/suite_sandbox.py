@@ -5,11 +5,14 @@ A provider that does not work is reported, never replaced by a weaker one.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
 from outweigh.gateway.egress_proxy import EgressProxy
 from outweigh.gateway.event_loop_thread import EventLoopThread
+from outweigh.gateway.host_allowlist import DEFAULT_PORTS, AllowedHosts
+from outweigh.model.arm import Arm
 from outweigh.model.suite import SandboxSpec
 from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
@@ -61,6 +64,39 @@ def model_hosts(suite: LoadedSuite) -> tuple[str, ...]:
         agent = load_adapter("agent", arm.agent)
         found += agent.hosts(arm) if isinstance(agent, NamesHosts) else ()
     return tuple(dict.fromkeys(found))
+
+
+_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+def unreachable_servers(suite: LoadedSuite) -> Iterator[str]:
+    """A sentence for every remote tool server that its arm's sandbox does not reach."""
+    if suite.spec.sandbox.kind == "local":
+        return
+    allowed = AllowedHosts(suite.spec.sandbox.allow_hosts)
+    for arm in suite.arms.values():
+        for name, server in arm.mcp_servers.items():
+            if server.url is not None and (why := _why_unreachable(arm, server.url, allowed)) is not None:
+                yield f"arms.{arm.name}.mcp_servers.{name}: {why}"
+
+
+def _why_unreachable(arm: Arm, url: str, allowed: AllowedHosts) -> str | None:
+    address = urlsplit(url)
+    host, port = address.hostname or "", address.port or (443 if address.scheme == "https" else 80)
+    if host in _LOOPBACK_HOSTS:
+        return (
+            f"{host} is the sandbox itself, where no server listens. Start the server by `command`, or name another "
+            "address of its machine and add that to allow_hosts under [sandbox]."
+        )
+    if not allowed.allows(host, port):
+        entry = host if port in DEFAULT_PORTS else f"{host}:{port}"
+        return f'the sandbox does not reach {host}. Add "{entry}" to allow_hosts under [sandbox].'
+    if getattr(load_adapter("agent", arm.agent), "ignores_no_proxy", False):
+        return (
+            f"{arm.agent} cannot reach a remote server from a sandbox, because it would ask its model through the same "
+            "proxy. Start the server by `command`, or use another agent."
+        )
+    return None
 
 
 @contextmanager

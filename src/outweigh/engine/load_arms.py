@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
+from outweigh.engine.load_server import refuse_bad_server
 from outweigh.engine.tree_digest import paths_below, refuse_link_out
 from outweigh.errors import UsageError
 from outweigh.model.agent_files import (
@@ -157,6 +158,8 @@ def load_arm(
         raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
     where, places = f"{source}: arms.{name}", files.locations_of(spec.agent)
     _refuse_unsupported(spec, places, where)
+    for server_name, server in spec.mcp_servers.items():
+        refuse_bad_server(server, (*spec.secrets, *spec.environment), f"{where}.mcp_servers.{server_name}")
     option_paths = {
         key: files.file(spec.options[key], f"{where}.options.{key}") for key in FILE_OPTIONS if key in spec.options
     }

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.base import SafeName, Spec, VariableName
-from outweigh.model.provider import ProviderIdentity
+from outweigh.model.provider import HeaderName, HeaderValue, ProviderIdentity
 from outweigh.model.task import WorkspacePath
 
 DEFAULT_START_SECONDS = 60.0
@@ -19,12 +19,14 @@ DEFAULT_START_SECONDS = 60.0
 class McpServer(Spec, frozen=True, kw_only=True):
     """A tool server that the agent may start, or reach by address.
 
-    One that is started has `start_timeout_seconds` to answer each of the agent's first requests.
+    One that is started has `start_timeout_seconds` to answer each of the agent's first requests. `headers` are sent to
+    an address, with `${NAME}` for a secret of the arm.
     """
 
     command: list[str] = []  # noqa: RUF012 - msgspec copies defaults
     url: str | None = None
     environment: dict[VariableName, str] = {}  # noqa: RUF012
+    headers: dict[HeaderName, HeaderValue] = {}  # noqa: RUF012
     start_timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = DEFAULT_START_SECONDS
 
 
@@ -108,7 +110,9 @@ class Arm(ArmIdentity, frozen=True, kw_only=True):
                 del identity[name]
         # A file that an option names counts by its content, not by its path.
         identity["options"] = {key: value for key, value in self.options.items() if key not in self.option_files}
-        for name, server in self.mcp_servers.items():  # left out where default, as earlier releases have no such key
+        for name, server in self.mcp_servers.items():  # left out where default, as earlier releases have no such keys
+            if not server.headers:
+                del identity["mcp_servers"][name]["headers"]
             if server.start_timeout_seconds == DEFAULT_START_SECONDS:
                 del identity["mcp_servers"][name]["start_timeout_seconds"]
         return msgspec.json.encode(identity, order="sorted")

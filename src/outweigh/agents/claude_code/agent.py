@@ -1,5 +1,6 @@
 """The adapter of Claude Code, run by `claude -p`."""
 
+from collections.abc import Mapping
 from time import time
 from types import MappingProxyType
 
@@ -7,6 +8,7 @@ import msgspec
 
 from outweigh.agents.claude_code.stream import ClaudeCodeReader
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.agents.server_headers import header_variables
 from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.arm import Arm, McpServer
@@ -134,12 +136,17 @@ def _server_limit(arm: Arm) -> dict[str, str]:
 
 def _servers_file(arm: Arm) -> bytes:
     return msgspec.json.encode(
-        {"mcpServers": {name: _server_settings(server) for name, server in arm.mcp_servers.items()}}
+        {
+            "mcpServers": {
+                name: _server_settings(server, header_variables(arm, name)) for name, server in arm.mcp_servers.items()
+            }
+        }
     )
 
 
-def _server_settings(server: McpServer) -> dict[str, object]:
+def _server_settings(server: McpServer, headers: Mapping[str, str]) -> dict[str, object]:
     if server.url is not None:
-        return {"type": "http", "url": server.url}
+        taken = {header: f"${{{variable}}}" for header, variable in headers.items()}
+        return {"type": "http", "url": server.url, **({"headers": taken} if taken else {})}
     program, *arguments = server.command
     return {"type": "stdio", "command": program, "args": arguments, "env": server.environment}

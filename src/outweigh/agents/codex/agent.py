@@ -6,6 +6,7 @@ from typing import Any
 from outweigh.agents.codex.session import CodexSessionReader, add_session
 from outweigh.agents.codex.stream import CodexReader
 from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, build_prompt, read_whole
+from outweigh.agents.server_headers import header_variables
 from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.toml_writer import write_toml
@@ -87,7 +88,8 @@ def _settings(request: AttemptRequest, secrets: tuple[str, ...]) -> dict[str, An
         settings["model_providers"] = {_PROVIDER: _provider_settings(request.model_access)}
     if request.arm.mcp_servers:
         settings["mcp_servers"] = {
-            name: _server_settings(server, secrets) for name, server in request.arm.mcp_servers.items()
+            name: _server_settings(server, secrets, header_variables(request.arm, name))
+            for name, server in request.arm.mcp_servers.items()
         }
     return settings
 
@@ -96,19 +98,19 @@ def _provider_settings(access: ModelAccess) -> dict[str, Any]:
     return {"name": _PROVIDER, "base_url": f"{access.base_url}/v1", "env_key": _KEY, "wire_api": "responses"}
 
 
-def _server_settings(server: McpServer, secrets: tuple[str, ...]) -> dict[str, Any]:
+def _server_settings(server: McpServer, secrets: tuple[str, ...], headers: dict[str, str]) -> dict[str, Any]:
     """A server's table. Codex gives a server only the variables that its table names.
 
     It waits only for servers that are required, and ends before it asks its model if one of them does not start.
     """
+    limits = {"startup_timeout_sec": start_limit_seconds(server), "required": True}
     if server.url is not None:
-        return {"url": server.url}
+        return {"url": server.url, **limits, **({"env_http_headers": headers} if headers else {})}
     program, *arguments = server.command
     return {
         "command": program,
         "args": arguments,
-        "startup_timeout_sec": start_limit_seconds(server),
-        "required": True,
+        **limits,
         **({"env": server.environment} if server.environment else {}),
         **({"env_vars": list(secrets)} if secrets else {}),
     }

@@ -253,6 +253,8 @@ def _arm_problems(arm: Arm) -> Iterator[str]:
     for name, server in arm.mcp_servers.items():
         if server.environment:
             yield f"`mcp_servers.{name}.environment` has no place in a job file; put it into the server's command."
+        if server.headers:
+            yield f"`mcp_servers.{name}.headers` has no place in a job file; leave it out."
     if arm.agent in _WANT_PROVIDER and "/" not in (_model_name(arm) or ""):
         yield f"Harbor wants the model of {arm.agent} with its provider; write `model` as provider/model."
     for name, value in arm.environment.items():
