@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 from tests.agents.programs import PROGRAMS
+from tests.cli.agent_experiment import ACT, END, AgentDesk, require_agent
 from tests.engine.engine_fixtures import write_suite
 from tests.prerequisites import needs, require
 
+from outweigh.model.failure import Status
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.testing.model_server import Conversation, ModelServer, Script, Turn, When
+from outweigh.testing.model_server.model_script import CallSpec
 
 HOOK = {"type": "command", "command": "true"}
 KEEPER = "---\nname: keeper\ndescription: Takes care of every zebra in the stable.\n---\nYou keep zebras.\n"
@@ -87,3 +91,37 @@ def test_what_an_agent_shows_is_proven_or_missed_and_the_rest_is_listed(
 
     tried = [part for part in answer.json()["parts"] if part["kind"] == "tried"]
     assert {part["name"]: (part["missing"], part["detail"]) for part in tried} == FOUND
+
+
+@pytest.mark.needs_agent
+@pytest.mark.needs_bubblewrap
+def test_a_sub_agent_with_a_model_of_its_own_and_instructions_for_a_folder_are_used_and_proven(tmp_path: Path) -> None:
+    require_agent("claude")
+    desk = AgentDesk(tmp_path, "claude-sonnet-4-5")
+    files = {
+        ".claude/agents/keeper.md": KEEPER.replace("---\nYou", "model: opus\n---\nYou"),
+        "sub/CLAUDE.md": "Speak softly to every zebra in this folder.\n",
+        "sub/file.txt": "A zebra.\n",
+    }
+    for path, content in files.items():
+        (desk.suite / "files" / path).parent.mkdir(parents=True, exist_ok=True)
+        (desk.suite / "files" / path).write_text(content)
+    task = "Take care of zebra number seven."
+    delegated = CallSpec(name="Agent", arguments={"subagent_type": "keeper", "description": "keep", "prompt": task})
+    opened = CallSpec(name="Read", arguments={"file_path": "/ws/sub/file.txt"})
+    script = Script(
+        conversation=[Conversation(when=When(contains=task), turn=[Turn(text="Done.")])],
+        turn=[Turn(tool_calls=[delegated]), Turn(tool_calls=[opened]), ACT, END],
+    )
+    with ModelServer(script) as server:
+        desk.write(server, {"keeping": {"agent": "claude-code", "model": "claude-sonnet-4-5", "files": "files"}})
+        desk.run()
+
+    (run,) = (run for run in desk.records() if run.trial.arm == "keeping")
+    assert (run.status, run.status_detail) == (Status.COMPLETED, None)
+    assert run.metering is not None
+    assert len(run.metering.models) == 2
+    assert any("opus" in model for model in run.metering.models)
+    assert run.loaded is not None
+    assert run.loaded.agents == ("keeper",)
+    assert not any("not provable" in warning for warning in run.warnings)

@@ -9,7 +9,9 @@ import pytest
 from msgspec.structs import replace
 from tests.engine.model_calls import a_call, an_account
 
+from outweigh.engine.declared_configuration import models_in_files
 from outweigh.engine.setup_check import ExpectedSetup, SetupCheck, check_setup, expected_setup
+from outweigh.model.agent_files import file_locations_of
 from outweigh.model.arm import Arm, OverlayFile, bare_arm
 from outweigh.model.run_record import ObservedSetup
 
@@ -178,6 +180,32 @@ def test_settings_that_declare_nothing_or_cannot_be_read_expect_nothing(content:
     found = check({".claude/settings.json": content}, hooks=(), plugins=())
 
     assert (found.faults, found.unproven) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "models"),
+    [
+        (".claude/agents/a.md", "---\nname: a\nmodel: opus\n---\nmodel: none\n", ("opus",)),
+        (".claude/agents/a.md", "---\nmodel: inherit\n---\n", ()),
+        (".claude/commands/a.md", "---\nmodel: 'claude-opus-4-6'  # large\n---\n", ("claude-opus-4-6",)),
+        (".claude/skills/a/SKILL.md", '---\nmodel: "haiku"\n---\n', ("haiku",)),
+        (".claude/agents/a.md", "model: opus\n", ()),
+        ("src/a.md", "---\nmodel: opus\n---\n", ()),
+    ],
+)
+def test_models_that_files_name_for_themselves_are_found(path: str, content: str, models: tuple[str, ...]) -> None:
+    arm = an_arm("arm", {path: content})
+    overlays = {sha256(content.encode()).hexdigest(): content.encode()}
+
+    assert models_in_files(arm, overlays, file_locations_of("claude-code")) == models
+
+
+def test_a_sub_agent_of_codex_names_its_model_in_toml() -> None:
+    content = 'name = "a"\nmodel = "gpt-5-mini"\n'
+    arm = an_arm("arm", {".codex/agents/a.toml": content}, "codex")
+    overlays = {sha256(content.encode()).hexdigest(): content.encode()}
+
+    assert models_in_files(arm, overlays, file_locations_of("codex")) == ("gpt-5-mini",)
 
 
 class TestOtherArms:

@@ -158,5 +158,19 @@ def test_an_adapter_that_does_not_tell_aliases_from_other_models_may_mean_any_of
     assert faults(declared("small", OldAdapter()), asked("big-model-9")) != []
 
 
+def test_a_model_that_a_sub_agent_of_the_arm_names_may_be_asked_and_proves_nothing() -> None:
+    arm = bare_arm("plain", "claude-code", "sonnet")
+    with_agent = declared_model(arm, ClaudeCodeAgent(), {}, in_files=("opus", "claude-fable-5-2"))
+    without = declared_model(arm, ClaudeCodeAgent(), {})
+
+    assert with_agent is not None
+    assert without is not None
+    for model in ("claude-opus-4-6", "claude-fable-5-2"):
+        assert (may_ask(with_agent, model), may_ask(without, model)) == (True, False)
+    assert faults(with_agent, asked("claude-opus-4-6")) == [
+        "the model 'sonnet' is declared and 'claude-opus-4-6' was asked"
+    ]
+
+
 def test_an_arm_without_a_model_declares_none() -> None:
     assert declared_model(bare_arm("plain", "claude-code"), ClaudeCodeAgent(), {}) is None

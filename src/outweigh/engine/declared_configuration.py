@@ -73,6 +73,31 @@ def declared_items(
     return tuple(found.values())
 
 
+_MODEL_LINE = re.compile(rb"^model: *[\"']?([^\s\"'#]+)", re.MULTILINE)
+_WITH_MODEL = frozenset({ConfigurationKind.AGENT, ConfigurationKind.COMMAND, ConfigurationKind.SKILL})
+_OWN_MODEL = "inherit"
+"""What a sub-agent names that works with the model of the conversation."""
+
+
+def models_in_files(arm: Arm, overlays: Mapping[str, bytes], places: AgentFileLocations) -> tuple[str, ...]:
+    """The models that sub-agents, commands and skills of the arm name for themselves."""
+    found: dict[str, None] = {}
+    for file in arm.overlay:
+        if configuration_kind(file.path, arm.agent, places) in _WITH_MODEL:
+            name = _named_model(PurePosixPath(file.path), overlays[file.sha256])
+            if name is not None and name != _OWN_MODEL:
+                found[name] = None
+    return tuple(found)
+
+
+def _named_model(place: PurePosixPath, content: bytes) -> str | None:
+    if place.suffix == ".toml":
+        return as_str(_read_settings(place, content).get("model"))
+    head = content.partition(b"---")[2].partition(b"\n---")[0] if content.lstrip().startswith(b"---") else b""
+    stated = _MODEL_LINE.search(head)
+    return None if stated is None else stated[1].decode(errors="replace")
+
+
 def _items_of_file(
     arm: Arm, path: str, content: bytes, markers: dict[str, ArmMarker], places: AgentFileLocations
 ) -> Iterator[DeclaredItem]:

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from outweigh.errors import quote_names
 from outweigh.model.arm import Arm
 from outweigh.model.model_name import bare_model_name, is_same_model, matches_any
@@ -50,14 +52,22 @@ class DeclaredModel:
         return matches_any(model, meant)
 
 
-def declared_model(arm: Arm, agent: object, aliases: Mapping[str, str]) -> DeclaredModel | None:
-    """The model of an arm, with what its agent and its suite say about the name; None where it names none."""
+def declared_model(
+    arm: Arm, agent: object, aliases: Mapping[str, str], in_files: tuple[str, ...] = ()
+) -> DeclaredModel | None:
+    """The model of an arm, with what its agent and its suite say about the name; None where it names none.
+
+    `in_files` are the models that its sub-agents and other files name, which it may ask, too.
+    """
     if arm.model is None:
         return None
     own = (pattern for name, pattern in aliases.items() if is_same_model(name, arm.model))
     others = agent.other_models(arm) if isinstance(agent, NamesModels) else ()
     # An adapter that does not tell its aliases from other models may mean any of those.
     meant = agent.resolved_models(arm) if isinstance(agent, ResolvesModels) else others
+    for name in in_files:
+        resolved = agent.resolved_models(replace(arm, model=name)) if isinstance(agent, ResolvesModels) else ()
+        others = (*others, name, *resolved)
     return DeclaredModel(name=arm.model, stands_for=(*own, *meant), others=others, aliases=aliases)
 
 

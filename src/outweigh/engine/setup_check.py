@@ -14,6 +14,7 @@ from outweigh.engine.declared_configuration import (
     DeclaredKind,
     add_marker,
     declared_items,
+    models_in_files,
 )
 from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults
 from outweigh.engine.server_check import ServerCheck, check_servers
@@ -100,10 +101,13 @@ def expected_setup(
 ) -> ExpectedSetup:
     """Read the skills and instructions of every arm, and resolve the names of their models."""
     markers: dict[str, ArmMarker] = {}
-    models = {
-        name: declared_model(arm, (agents or {}).get(arm.agent), model_aliases or {}) for name, arm in arms.items()
-    }
     places = {name: agent_file_locations(arm.agent, (agents or {}).get(arm.agent)) for name, arm in arms.items()}
+    models = {
+        name: declared_model(
+            arm, (agents or {}).get(arm.agent), model_aliases or {}, models_in_files(arm, overlays, places[name])
+        )
+        for name, arm in arms.items()
+    }
     return ExpectedSetup(
         skills={name: _expected_skills(arm, overlays, markers, places[name]) for name, arm in arms.items()},
         instructions={name: _expected_instructions(arm, overlays, markers, places[name]) for name, arm in arms.items()},
