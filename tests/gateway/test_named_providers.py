@@ -27,15 +27,19 @@ ANSWERED = {
 
 
 class Recorded:
-    """A provider that notes what it is sent, and answers with all of it."""
+    """A provider that notes what it is sent, and answers with all of it; `counts` are questions about tokens."""
 
     def __init__(self, model: str = MODEL) -> None:
         self.model = model
+        self.counts: list[tuple[str, str | None]] = []
         self.paths: list[str] = []
         self.headers: list[Mapping[str, str]] = []
         self.bodies: list[Any] = []
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.endswith(("countTokens", "input_tokens")):
+            self.counts.append((request.path, request.headers.get("api-key")))
+            return web.Response(status=404)
         self.paths.append(str(request.rel_url))
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         self.bodies.append(await request.json() if request.can_read_body else None)
@@ -99,7 +103,8 @@ def test_the_name_of_a_model_in_a_path_is_replaced_too() -> None:
     ):
         post(f"{way.url}/v1beta/models/gemini-3:generateContent", {"contents": []}, {"x-goog-api-key": way.key})
 
-    assert provider.paths[0] == "/v1beta/models/theirs:generateContent"
+    assert provider.paths == ["/v1beta/models/theirs:generateContent"]
+    assert provider.counts == [("/v1beta/models/theirs:countTokens", None)]
 
 
 def test_requests_of_another_api_are_refused_and_not_sent() -> None:
@@ -175,8 +180,11 @@ class TestAzure:
             answer = post(way.url + asked, {**HI, "input": "Hi"}, {"authorization": f"Bearer {way.key}"})
             (call,) = way.account().calls
 
-        headers = provider.headers[0]
-        assert provider.paths[0] == sent
+        (headers,) = provider.headers
+        assert provider.paths == [sent]
+        # An answer without usage is counted, at the same place and with the same key.
+        path = sent.partition("?")[0]
+        assert provider.counts == ([(f"{path}/input_tokens", KEY)] if path.endswith("responses") else [])
         assert (headers["api-key"], headers.get("authorization")) == (KEY, None)
         assert KEY.encode() not in answer.body
         assert (call.provider, call.http_status) == (NAME, 200)
