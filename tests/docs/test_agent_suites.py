@@ -12,6 +12,7 @@ import pytest
 from tests.cli.agent_experiment import INSTALLED, require_agent
 from tests.cli.engines import records
 from tests.prerequisites import needs, require
+from tests.sandbox.container_fixtures import busybox_image, working_engine
 
 from outweigh.model.failure import Status
 from outweigh.model.run_record import ObservedSetup, RunRecord
@@ -22,6 +23,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text()
 FILES = {found[1]: found[2] for found in re.finditer(r'^```\w+ title="([^"]+)"\n(.*?)^```$', PAGE, re.M | re.S)}
 SOLVED = Script(turn=[Turn(run="echo 59 >answer.txt"), Turn(text="The total is 59.")])
 SANDBOX_PATH = "/usr/local/bin:/usr/bin:/bin"
+CONTAINERS = {name: value for name, value in os.environ.items() if name == "CONTAINERS_CONF"}
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-dummy", "OPENAI_API_KEY": "sk-dummy"}
 
 
@@ -48,7 +50,7 @@ def run_suite(folder: Path, suite: str, server: ModelServer) -> dict[str, RunRec
     done = run(
         [sys.executable, "-m", "outweigh", "run", "-c", suite, "-k", "1", "-o", "store"],
         cwd=folder,
-        env={"PATH": f"{INSTALLED}:{os.environ['PATH']}", "HOME": str(folder), **KEYS},
+        env={"PATH": f"{INSTALLED}:{os.environ['PATH']}", "HOME": str(folder), **KEYS, **CONTAINERS},
         capture_output=True,
         text=True,
         check=False,
@@ -71,7 +73,7 @@ def loaded(runs: dict[str, RunRecord], arm: str) -> ObservedSetup:
 def test_every_suite_of_the_page_is_run_here() -> None:
     suites = {name for name in FILES if "/" not in name and "[arms." in FILES[name]}
 
-    assert suites == {"skill.toml", "claude-md.toml", "mcp.toml", "models.toml"}
+    assert suites == {"skill.toml", "claude-md.toml", "mcp.toml", "models.toml", "images.toml"}
 
 
 def test_the_skill_is_loaded_in_one_arm(model: ModelServer, tmp_path: Path) -> None:
@@ -108,6 +110,24 @@ def test_each_arm_asks_its_own_model_and_provider(model: ModelServer, tmp_path: 
     assert asked["gpt-5"] == KEYS["OPENAI_API_KEY"] != asked["qwen3-coder:30b"]
     assert runs["openai"].cost.usd
     assert (runs["local"].cost.usd, runs["local"].cost.price_table) == (0.0, "free")
+
+
+@pytest.mark.needs_container
+def test_the_task_is_run_in_its_own_image(model: ModelServer, tmp_path: Path) -> None:
+    require_agent("claude")
+    require("container", load_adapter("sandbox", "container").missing())
+    dockerfile = tmp_path / "images" / "total" / "environment" / "Dockerfile"
+    with busybox_image(working_engine(), str((INSTALLED / "claude").resolve())) as image:
+        stored = f"FROM localhost/{image}\nLABEL {image.replace(':', '.')}=1"
+        dockerfile.write_text(dockerfile.read_text().replace("FROM debian:stable-slim", stored))
+        try:
+            runs = run_suite(tmp_path, "images.toml", model)
+        finally:
+            built = working_engine().run("images", "--quiet", f"--filter=label={image.replace(':', '.')}").out.split()
+            working_engine().run("rmi", "--force", *built)
+
+    assert built
+    assert {run.agent.name for run in runs.values()} == {"claude-code"}
 
 
 def test_the_tool_of_the_page_s_server_sums_a_column(tmp_path: Path) -> None:
