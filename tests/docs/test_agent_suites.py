@@ -11,11 +11,13 @@ from subprocess import run
 import pytest
 from tests.cli.agent_experiment import INSTALLED, require_agent
 from tests.cli.engines import records
+from tests.gateway.login_fixtures import a_jwt, claude_file
 from tests.prerequisites import needs, require
 from tests.sandbox.container_fixtures import busybox_image, working_engine
 
 from outweigh.model.failure import Status
 from outweigh.model.run_record import ObservedSetup, RunRecord
+from outweigh.model.usage import CostProvenance
 from outweigh.plugins import load_adapter
 from outweigh.testing.model_server import ModelServer, Script, Turn
 
@@ -73,7 +75,7 @@ def loaded(runs: dict[str, RunRecord], arm: str) -> ObservedSetup:
 def test_every_suite_of_the_page_is_run_here() -> None:
     suites = {name for name in FILES if "/" not in name and "[arms." in FILES[name]}
 
-    assert suites == {"skill.toml", "claude-md.toml", "mcp.toml", "models.toml", "images.toml"}
+    assert suites == {"skill.toml", "claude-md.toml", "mcp.toml", "models.toml", "login.toml", "images.toml"}
 
 
 def test_the_skill_is_loaded_in_one_arm(model: ModelServer, tmp_path: Path) -> None:
@@ -110,6 +112,16 @@ def test_each_arm_asks_its_own_model_and_provider(model: ModelServer, tmp_path: 
     assert asked["gpt-5"] == KEYS["OPENAI_API_KEY"] != asked["qwen3-coder:30b"]
     assert runs["openai"].cost.usd
     assert (runs["local"].cost.usd, runs["local"].cost.price_table) == (0.0, "free")
+
+
+def test_both_arms_use_the_login_of_the_plan_and_no_key(model: ModelServer, tmp_path: Path) -> None:
+    require_agent("claude")
+    token = a_jwt(9_999_999_999)
+    claude_file(tmp_path, token, expires_at=9_999_999_999)
+    runs = run_suite(tmp_path, "login.toml", model)
+
+    assert {entry.api_key for entry in model.ledger} == {token}
+    assert {run.cost.provenance for run in runs.values()} == {CostProvenance.PLAN}
 
 
 @pytest.mark.needs_container

@@ -57,8 +57,8 @@ def missing_access(suite: LoadedSuite) -> Iterator[str]:
 
 
 def asks_with_key(suite: LoadedSuite, arm: Arm, apis: Collection[str]) -> bool:
-    """Whether the arm's requests are sent with a key, so that someone is billed; `apis` are those its agent used."""
-    if suite.spec.gateway.mode == "direct":
+    """Whether the arm's requests are sent with a key or a login, so that their price matters, by the APIs it used."""
+    if suite.spec.gateway.mode == "direct" or arm.auth == "login":
         return True
     if arm.provider_name is not None:
         return bool(provider_variables(suite.spec.providers[arm.provider_name]))
