@@ -18,6 +18,7 @@ from outweigh.engine.checks.content_checks import final_answer
 from outweigh.engine.checks.evaluate import CaseNames, CheckSubject, evaluate_checks
 from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
 from outweigh.engine.finish import finish_attempt
+from outweigh.engine.metered_steps import metered_trajectory
 from outweigh.engine.run_draft import RunDraft, build_record
 from outweigh.engine.sandbox_request import (
     RunEgress,
@@ -378,8 +379,8 @@ def _private_folder(deps: EngineDeps, draft: RunDraft) -> Iterator[Path]:
 
 def _store_record(deps: EngineDeps, draft: RunDraft) -> RunRecord:
     secrets = deps.secrets.values()
-    artifacts = {name: redact_secrets(content, secrets) for name, content in draft.artifacts.items() if content}
-    kept = {name: deps.store.keep(content) for name, content in artifacts.items()}
+    found = {**draft.artifacts, **metered_trajectory(draft)}
+    kept = {name: deps.store.keep(redact_secrets(content, secrets)) for name, content in found.items() if content}
     try:
         record = build_record(draft, kept, secrets)
         deps.store.append(record)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec.structs import replace as replace_fields
 
+from outweigh.engine.metered_steps import fill_steps
 from outweigh.engine.run_draft import RunDraft, unknown_outcome
 from outweigh.engine.setup_check import ExpectedSetup, check_setup, describe_unproven
 from outweigh.errors import quote_names
@@ -319,7 +320,9 @@ def finish_attempt(draft: RunDraft, expected: ExpectedSetup) -> None:
     outcome = draft.outcome or unknown_outcome(draft.arm)
     if draft.account is not None:
         found = apply_metering(outcome, draft.account)
-        outcome, draft.metering, draft.reported = found.outcome, found.metering, found.reported
+        draft.metering, draft.reported = found.metering, found.reported
+        whole = unmetered_use(found.metering, found.reported) is None
+        outcome = fill_steps(found.outcome, draft.account.conversation if whole else None, draft.task)
         if draft.account.bodies:
             draft.artifacts["model-traffic.jsonl"] = draft.account.bodies
     else:

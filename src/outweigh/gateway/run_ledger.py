@@ -9,6 +9,7 @@ from datetime import datetime
 from time import monotonic
 
 from outweigh.gateway.call_estimates import CallEstimates
+from outweigh.gateway.conversation import MeteredConversation
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
 from outweigh.gateway.request_body import BodyLimit
 from outweigh.gateway.request_cost import (
@@ -118,12 +119,14 @@ class RunLedger:
         self._traffic_log = TrafficLog((self.key, *secrets)) if request.keep_bodies else None
         self._used_tables: dict[str, None] = {}
         self._pending: list[RoundTrip] = []
+        self._conversation = MeteredConversation()
         self._calls: list[ModelCall] = []
 
     def read_request(self, route: Route, body: bytes) -> ParsedRequest:
         """Read a request and search it for markers, in the run's own thread and for one request at a time."""
         request = parse_request(route, body)
-        return replace(request, parsed=self._markers.measure(request.parsed))
+        measured = self._markers.measure(request.parsed)
+        return replace(request, parsed=self._conversation.without_known_results(measured))
 
     def policy_failure(self, request: GenerationRequest) -> Failure | None:
         """Why the run may not ask for this at all; None when it may."""
@@ -162,7 +165,8 @@ class RunLedger:
     def begin(self, round_trip: RoundTrip) -> None:
         """Note that a request is sent."""
         self._pending.append(round_trip)
-        request = round_trip.request.parsed
+        request = self._conversation.take_results(round_trip.request.parsed)
+        round_trip.request = replace(round_trip.request, parsed=request)
         prices = find_prices(self._price_tables, self._hour(), request.model)
         self._limits.reserve(round_trip, minimum_request_cost(request, prices))
 
@@ -215,11 +219,14 @@ class RunLedger:
             bodies=b"" if self._traffic_log is None else self._traffic_log.lines(),
             unserved=tuple(self._unserved),
             is_plan=self._is_plan,
+            conversation=self._conversation.steps(),
         )
 
     def _close(self, round_trip: RoundTrip) -> None:
         round_trip.end()
-        self._calls.append(self._call(round_trip))
+        call = self._call(round_trip)
+        self._calls.append(call)
+        self._conversation.note_response(round_trip, is_sub_agent=call.is_sub_agent, model=call.model)
         self.estimates.note(len(self._calls) - 1, round_trip)
         if self._traffic_log is not None and round_trip.logged_response is not None:
             request = round_trip.request

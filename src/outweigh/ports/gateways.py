@@ -10,6 +10,7 @@ from outweigh.model.bill import Charge
 from outweigh.model.failure import Failure
 from outweigh.model.usage import BilledUsage, Component, ComponentTokens, Usage
 from outweigh.ports.sandboxes import ForwardedPort
+from outweigh.transcript.atif import AtifStep
 
 
 class Dialect(StrEnum):
@@ -81,12 +82,25 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeteredSteps:
+    """A run as its requests and responses show it: `count` responses, and the tool calls in them.
+
+    `tool_calls` is None where the model was offered no tools: then nothing says what the agent did.
+    """
+
+    count: int
+    tool_calls: int | None
+    steps: tuple[AtifStep, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeteredCalls:
     """All model calls of a run. `seen` are the names of the markers that were found in requests.
 
     `price_table` names the tables that priced the calls; None where none did. `bodies` are the request and response
     bodies as lines of JSON, where the suite asks for them. `unserved` are requests that the gateway does not support.
     With `is_plan` a subscription paid for them.
+    `conversation` is None where no response was complete.
     """
 
     calls: tuple[ModelCall, ...]
@@ -95,6 +109,7 @@ class MeteredCalls:
     bodies: bytes
     unserved: tuple[str, ...] = ()
     is_plan: bool = False
+    conversation: MeteredSteps | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,11 @@ from outweigh.gateway.dialects.request_and_response import (
     GenerationResponse,
     RequestPart,
     Sampling,
+    ToolResult,
     content_parts,
     data_part,
     fetches_files,
+    joined_texts,
     read_provider_cost,
     text_part,
     unique_names,
@@ -39,6 +41,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         is_marked_sub_agent=any(_SUB_AGENT_MARK in text for text in strings_in(body.get("system"))),
         hosted=unique_names(_hosted(body)),
         max_output_tokens=count_at(body, "max_tokens"),
+        tool_results=tuple(_tool_results(body)),
         deferred_tools=unique_names(_deferred_tools(body, tools)),
         service_tier=name_at(body, "service_tier"),
         speed=name_at(body, "speed"),
@@ -107,6 +110,13 @@ def _block_parts(block: JsonObject) -> Iterator[RequestPart]:
         yield from content_parts(Component.ORCHESTRATOR, [block])
 
 
+def _tool_results(body: JsonObject) -> Iterator[ToolResult]:
+    for message in dicts_at(body, "messages"):
+        for block in dicts_at(message.get("content")):
+            if str_at(block, "type") == "tool_result" and (call_id := str_at(block, "tool_use_id")):
+                yield ToolResult(call_id, joined_texts(block.get("content")), block.get("is_error") is True)
+
+
 def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for message in dicts_at(body, "messages"):
         if message.get("role") == "assistant":
@@ -156,16 +166,18 @@ class AnthropicResponse(GenerationResponse):
         self.is_complete = True
 
     def _read_block(self, block: JsonObject, index: object) -> None:
-        self._read_text(str_at(block, "text") or str_at(block, "thinking"))
+        self._read_text(str_at(block, "text"))
+        self._read_text(str_at(block, "thinking"), is_thought=True)
         if block.get("type") == "server_tool_use" and (str_at(block, "name") or "").endswith(_CODE_EXECUTION):
             self.hosted_uses[_CODE_EXECUTION] += 1  # counts of usage leave it out
         if "input" in block:
-            self._read_tool(str_at(block, "name"))
+            self._read_tool(str_at(block, "name"), index, str_at(block, "id"))
             if arguments := dict_at(block, "input"):  # empty at the start of a stream
                 self._read_whole_arguments(index, arguments)
 
     def _read_delta(self, delta: JsonObject, index: object) -> None:
-        self._read_text(str_at(delta, "text") or str_at(delta, "thinking"))
+        self._read_text(str_at(delta, "text"))
+        self._read_text(str_at(delta, "thinking"), is_thought=True)
         self._read_arguments(index, str_at(delta, "partial_json"))
 
     def _read_usage(self, usage: JsonObject, *, is_final: bool) -> None:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from outweigh.gateway.dialects.api_errors import read_reported_error
 from outweigh.gateway.dialects.request_and_response import (
     IMAGE_BYTES,
@@ -10,6 +12,7 @@ from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
     RequestPart,
+    ToolResult,
     data_part,
     fetches_files,
     text_part,
@@ -32,6 +35,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         hosted=unique_names(_hosted(body)),
         max_output_tokens=_max_output_tokens(body),
         service_tier=name_at(body, "serviceTier") or name_at(body, "service_tier"),
+        tool_results=tuple(_tool_results(body)),
     )
 
 
@@ -84,6 +88,15 @@ def _part(part: JsonObject) -> RequestPart:
     return RequestPart(Component.ORCHESTRATOR, (), IMAGE_BYTES)
 
 
+def _tool_results(body: JsonObject) -> Iterator[ToolResult]:
+    """The results whose calls have ids; most clients of this API give them none."""
+    for content in dicts_at(body, "contents"):
+        for part in dicts_at(content, "parts"):
+            answer = dict_at(part, "functionResponse") or dict_at(part, "function_response")
+            if call_id := str_at(answer, "id"):
+                yield ToolResult(call_id, msgspec.json.encode(answer.get("response")).decode())
+
+
 def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for content in dicts_at(body, "contents"):
         if content.get("role") == "model":
@@ -121,10 +134,11 @@ class GeminiResponse(GenerationResponse):
             self.output_tokens = self.output_so_far
 
     def _read_part(self, part: JsonObject) -> None:
-        self._read_text(str_at(part, "text"))
+        self._read_text(str_at(part, "text"), is_thought=part.get("thought") is True)
         if call := dict_at(part, "functionCall"):
-            self._read_tool(str_at(call, "name"))
-            self._read_whole_arguments((self.tool_bytes, str_at(call, "id")), dict_at(call, "args"))
+            key = (self.tool_bytes, str_at(call, "id"))
+            self._read_tool(str_at(call, "name"), key, key[1])
+            self._read_whole_arguments(key, dict_at(call, "args"))
 
     def _read_usage(self, usage: JsonObject) -> None:
         """Read usage: thoughts are billed as output and counted separately, built-in tools are billed as input.

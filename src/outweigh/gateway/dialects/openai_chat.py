@@ -11,9 +11,11 @@ from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
     RequestPart,
+    ToolResult,
     content_parts,
     data_part,
     fetches_files,
+    joined_texts,
     read_provider_cost,
     unique_names,
 )
@@ -43,6 +45,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
         max_output_tokens=count_at(body, "max_completion_tokens") or count_at(body, "max_tokens"),
         service_tier=name_at(body, "service_tier"),
+        tool_results=tuple(_tool_results(body)),
     )
 
 
@@ -94,6 +97,12 @@ def _system_texts(body: JsonObject) -> Iterator[str]:
                 yield from part.texts
 
 
+def _tool_results(body: JsonObject) -> Iterator[ToolResult]:
+    for message in dicts_at(body, "messages"):
+        if message.get("role") == "tool" and (call_id := str_at(message, "tool_call_id")):
+            yield ToolResult(call_id, joined_texts(message.get("content")))
+
+
 def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for message in dicts_at(body, "messages"):
         if message.get("role") == "assistant":
@@ -133,10 +142,10 @@ class OpenAIChatResponse(GenerationResponse):
     def _read_choice(self, choice: JsonObject) -> None:
         message = dict_at(choice, "delta") or dict_at(choice, "message")
         for key in ("content", "reasoning_content", "reasoning", "refusal"):
-            self._read_text(str_at(message, key))
+            self._read_text(str_at(message, key), is_thought=key.startswith("reasoning"))
         for position, call in enumerate(dicts_at(message, "tool_calls")):
-            self._read_tool(str_at(call, "function", "name"))
             index = (choice.get("index"), call.get("index", position))
+            self._read_tool(str_at(call, "function", "name"), index, str_at(call, "id"))
             self._read_arguments(index, str_at(call, "function", "arguments"))
         self._has_finish_reason = self._has_finish_reason or str_at(choice, "finish_reason") is not None
         # A message that is not streamed arrives whole, whether or not the server counts its tokens.

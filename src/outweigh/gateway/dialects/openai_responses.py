@@ -11,9 +11,11 @@ from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
     RequestPart,
+    ToolResult,
     content_parts,
     data_part,
     fetches_files,
+    joined_texts,
     read_provider_cost,
     text_part,
     unique_names,
@@ -36,6 +38,7 @@ def read_request(body: JsonObject) -> GenerationRequest:
         hosted=unique_names(_hosted(body)),
         fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
         max_output_tokens=count_at(body, "max_output_tokens"),
+        tool_results=tuple(_tool_results(body)),
         deferred_tools=unique_names(_deferred_tools(body)),
         service_tier=name_at(body, "service_tier"),
     )
@@ -117,6 +120,12 @@ def _item_parts(item: JsonObject) -> Iterator[RequestPart]:
         yield data_part(Component.TOOL_CALL, {key: item[key] for key in item if key not in ("id", "call_id", "status")})
 
 
+def _tool_results(body: JsonObject) -> Iterator[ToolResult]:
+    for item in _items(body):
+        if (str_at(item, "type") or "").endswith("_output") and (call_id := str_at(item, "call_id")):
+            yield ToolResult(call_id, joined_texts(item.get("output")))
+
+
 def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for item in _items(body):
         if item.get("role") == "user":
@@ -168,14 +177,14 @@ class OpenAIResponsesResponse(GenerationResponse):
 
     def _read_item(self, item: JsonObject) -> None:
         self._has_items = True
-        for piece in (*dicts_at(item, "content"), *dicts_at(item, "summary")):
-            self._read_text(str_at(piece, "text") or str_at(piece, "refusal"))
         kind = str_at(item, "type") or ""
+        for piece in (*dicts_at(item, "content"), *dicts_at(item, "summary")):
+            self._read_text(str_at(piece, "text") or str_at(piece, "refusal"), is_thought=kind == "reasoning")
         if kind.endswith("_call") and (tool := kind.removesuffix("_call")) in _HOSTED_CALLS and _is_billed(item):
             self.hosted_uses[tool] += 1
         if kind.endswith("_call"):
-            self._read_tool(str_at(item, "name"))
             index = str_at(item, "call_id") or str_at(item, "id")
+            self._read_tool(str_at(item, "name"), index, index, kind.removesuffix("_call"))
             self._read_arguments(index, str_at(item, "arguments") or str_at(item, "input"))
             if action := dict_at(item, "action"):
                 self._read_whole_arguments(index, action)

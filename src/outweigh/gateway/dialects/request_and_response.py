@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+from uuid import uuid4
 
 import msgspec
 
@@ -29,6 +30,29 @@ class RequestPart(NamedTuple):
     size_bytes: int
 
 
+class ToolResult(NamedTuple):
+    """What came of a tool call, as a request tells the model; `is_error` is None where the dialect does not say so."""
+
+    call_id: str
+    content: str
+    is_error: bool | None = None
+
+
+class CalledTool(NamedTuple):
+    """A tool call of a response, with its arguments as JSON."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+    def parsed_arguments(self) -> dict[str, Any]:
+        """The arguments as an object; free text of tools that take some is `input`."""
+        if not self.arguments:
+            return {}
+        decoded = try_decode_json(self.arguments.encode(errors="replace"))
+        return decoded if isinstance(decoded, dict) else {"input": self.arguments}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
     """One request. `first_user_texts`, before the model's first message, tell conversations apart.
@@ -37,7 +61,8 @@ class GenerationRequest:
     `markers` are those of the arm that were found in it, once it was searched. `hosted` names what the provider itself
     is to run or fetch, such as "web_search"; `fallback_models` may answer too. `max_output_tokens` is the limit that
     the request sets for its response. `deferred_tools` are those that the model can only search for. `service_tier`,
-    `speed` and `region` are what it asks for, in the provider's words.
+    `speed` and `region` are what it asks for, in the provider's words. `tool_results` are of all calls so far, and once
+    they were looked through only those that are new.
     """
 
     model: str | None
@@ -54,6 +79,7 @@ class GenerationRequest:
     service_tier: str | None = None
     speed: str | None = None
     region: str | None = None
+    tool_results: tuple[ToolResult, ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -167,8 +193,16 @@ def read_provider_cost(usage: JsonObject) -> float | None:
     return None if upstream is None else charged + upstream
 
 
+def joined_texts(content: object) -> str:
+    """The texts of a message's content, one below the other."""
+    return "\n".join(text for part in content_parts(Component.TOOL_RESPONSE, content) for text in part.texts)
+
+
 MAX_ARGUMENT_BYTES = 1 << 20
-"""How much of tool arguments is kept, to recognise tasks that are delegated to a sub-agent."""
+"""How much of the arguments of tools is kept of a response, and as much of its text."""
+
+MAX_CALLED_TOOLS = 1_000
+"""How many tool calls of one response are kept."""
 
 
 class GenerationResponse(ABC):
@@ -206,6 +240,10 @@ class GenerationResponse(ABC):
         self.error: ReportedError | None = None
         self._arguments: dict[object, list[str]] = {}
         self._argument_bytes = 0
+        self._called: dict[object, tuple[str | None, str]] = {}
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._text_length = 0
 
     @abstractmethod
     def read_event(self, event: JsonObject) -> None:
@@ -231,12 +269,12 @@ class GenerationResponse(ABC):
         )
 
     def with_usage(self, usage: Usage) -> Self:
-        """The same response with other token counts, and without what its tool calls say."""
+        """The same response with other token counts, and without what it says."""
         changed = copy(self)
         changed.input_tokens, changed.output_tokens = usage.input_tokens, usage.output_tokens
         changed.cache_read_tokens, changed.cache_write_tokens = usage.cache_read_tokens, usage.cache_write_tokens
         changed.samplings = changed.further_samplings = ()
-        changed._arguments = {}
+        changed._arguments, changed._called, changed._texts, changed._thoughts = {}, {}, [], []
         return changed
 
     @property
@@ -250,11 +288,35 @@ class GenerationResponse(ABC):
             with suppress(RecursionError):
                 yield from strings_in(try_decode_json("".join(pieces).encode(errors="replace")))
 
-    def _read_text(self, text: str | None) -> None:
-        self.text_bytes += len((text or "").encode(errors="surrogatepass"))
+    @property
+    def text(self) -> str:
+        """What the model says, up to a limit."""
+        return "".join(self._texts)
 
-    def _read_tool(self, name: str | None) -> None:
+    @property
+    def thoughts(self) -> str:
+        """What the model thinks, where the provider shows it, up to a limit."""
+        return "".join(self._thoughts)
+
+    def called_tools(self) -> Iterator[CalledTool]:
+        """Its tool calls; one without an id gets one that no other call has."""
+        for key, (call_id, name) in self._called.items():
+            yield CalledTool(call_id or f"call-{uuid4().hex}", name, "".join(self._arguments.get(key, ())))
+
+    def _read_text(self, text: str | None, *, is_thought: bool = False) -> None:
+        if not text:
+            return
+        self.text_bytes += len(text.encode(errors="surrogatepass"))
+        self._text_length += len(text)
+        if self._text_length <= MAX_ARGUMENT_BYTES:
+            (self._thoughts if is_thought else self._texts).append(text)
+
+    def _read_tool(self, name: str | None, call: object, call_id: str | None, otherwise: str | None = None) -> None:
+        """Read the name of a tool that is called, `otherwise` where it has none; pieces of a call have the same key."""
         self.tool_bytes += len((name or "").encode(errors="surrogatepass"))
+        shown = name or otherwise
+        if shown and len(self._called) < MAX_CALLED_TOOLS:
+            self._called.setdefault(call, (call_id, shown))
 
     def _read_arguments(self, call: object, piece: str | None) -> None:
         """Read a part of the JSON arguments of a tool call."""
