@@ -55,4 +55,7 @@ def test_a_router_that_answers_with_another_model_makes_the_run_no_evidence(tmp_
 
     assert (runs["gpt-5-mini"].status, runs["gpt-5-mini"].status_detail) == (Status.COMPLETED, None)
     assert runs["gpt-5"].status is Status.ARM_NOT_APPLIED
-    assert runs["gpt-5"].status_detail == "the model 'gpt-5' was asked and 'gpt-5-mini-2025-08-07' answered"
+    assert runs["gpt-5"].status_detail == (
+        "the model 'gpt-5' was asked and 'gpt-5-mini-2025-08-07' answered "
+        "(if these are one model, say so by model_aliases under [gateway])"
+    )

@@ -13,6 +13,8 @@ from outweigh.model.arm import Arm, bare_arm
 from outweigh.model.failure import FailureKind
 from outweigh.ports.gateways import ModelCall
 
+HINT = "(if these are one model, say so by model_aliases under [gateway])"
+
 
 def declared(model: str, agent: object = None, **aliases: str) -> DeclaredModel:
     found = declared_model(bare_arm("plain", "any", model), agent or NoopAgent(), aliases)
@@ -89,16 +91,16 @@ def test_a_router_that_answers_with_another_model_is_a_fault_that_names_it() -> 
     substituted = asked("gpt-5", "gpt-5-mini-2025-08-07")
 
     assert faults(declared("gpt-5"), substituted) == [
-        "the model 'gpt-5' was asked and 'gpt-5-mini-2025-08-07' answered"
+        f"the model 'gpt-5' was asked and 'gpt-5-mini-2025-08-07' answered {HINT}"
     ]
     assert faults(declared("gpt-5"), asked("gpt-5"), substituted, asked("gpt-5")) == [
-        "the model 'gpt-5' was asked and 'gpt-5-mini-2025-08-07' answered 1 of 3 requests"
+        f"the model 'gpt-5' was asked and 'gpt-5-mini-2025-08-07' answered 1 of 3 requests {HINT}"
     ]
 
 
 def test_an_alias_for_two_models_does_not_let_one_answer_for_the_other() -> None:
     assert faults(declared("opusplan", ClaudeCodeAgent()), asked("claude-opus-4-6", "claude-sonnet-4-5")) == [
-        "the model 'claude-opus-4-6' was asked and 'claude-sonnet-4-5' answered"
+        f"the model 'claude-opus-4-6' was asked and 'claude-sonnet-4-5' answered {HINT}"
     ]
 
 
@@ -124,9 +126,9 @@ def test_the_suite_says_what_the_name_of_a_deployment_stands_for() -> None:
     told, untold = declared("prod", prod="gpt-5"), declared("prod")
 
     assert faults(told, asked("prod", "gpt-5-2025-08-07")) == []
-    assert faults(told, asked("prod", "gpt-5-mini")) == ["the model 'prod' was asked and 'gpt-5-mini' answered"]
+    assert faults(told, asked("prod", "gpt-5-mini")) == [f"the model 'prod' was asked and 'gpt-5-mini' answered {HINT}"]
     assert faults(untold, asked("prod", "gpt-5-2025-08-07")) == [
-        "the model 'prod' was asked and 'gpt-5-2025-08-07' answered"
+        f"the model 'prod' was asked and 'gpt-5-2025-08-07' answered {HINT}"
     ]
     assert may_ask(told, "gpt-5")
     assert not may_ask(untold, "gpt-5")

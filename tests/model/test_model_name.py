@@ -33,6 +33,12 @@ from outweigh.model.model_name import bare_model_name, is_same_model, matches_an
         ("qwen3-coder", "qwen/qwen3-coder:free"),
         ("mistral-large-latest", "mistral-large-2411"),
         ("llama3.2", "llama3.2:latest"),
+        ("anthropic/claude-sonnet-4.5", "anthropic/claude-4.5-sonnet-20250929"),
+        ("anthropic/claude-sonnet-4", "anthropic/claude-4-sonnet-20250522"),
+        ("claude-3-5-sonnet-20241022", "anthropic/claude-3.5-sonnet"),
+        ("openai/gpt-5.1", "openai/gpt-5.1-20251113"),
+        ("gpt-5.1-2025-11-13", "openai/gpt-5.1-20251113"),
+        ("google/gemini-3-flash-preview", "google/gemini-3-flash-preview-20251217"),
     ],
 )
 def test_one_model_has_many_spellings(named: str, asked: str) -> None:
@@ -58,6 +64,8 @@ def test_one_model_has_many_spellings(named: str, asked: str) -> None:
         ("claude-3-5-sonnet-20240620", "anthropic.claude-3-5-sonnet-20241022-v2:0"),
         ("claude-3-5-sonnet@20240620", "claude-3-5-sonnet-v2@20241022"),
         ("claude-opus-4-5", "claude-sonnet-4-5"),
+        ("anthropic/claude-sonnet-4", "anthropic/claude-4.5-sonnet-20250929"),
+        ("anthropic/claude-sonnet-4.5", "anthropic/claude-4.5-opus-20251124"),
         ("gemini-2.5-flash", "gemini-2.5-flash-lite"),
         ("gemini-2.5-flash", "gemini-2.0-flash"),
         ("gemini-flash-latest", "gemini-2.5-flash-lite"),
@@ -76,6 +84,8 @@ def test_a_pattern_matches_whole_names_in_any_spelling() -> None:
     assert matches_any("anthropic/claude-haiku-4.5", ["claude-*haiku*"])
     assert matches_any("us.anthropic.claude-haiku-4-5-20251001-v1:0", ["claude-*haiku*"])
     assert matches_any("gpt-4o-2024-08-06", ["gpt-4o-2024*"])
+    assert matches_any("claude-3-5-haiku-20241022", ["claude-3-5-*"])
+    assert matches_any("anthropic/claude-4.5-haiku", ["claude-haiku-4*"])
     assert not matches_any("gpt-5-mini", ["gpt-5"])
     assert not matches_any("gemini-2.5-pro", ["*-mini*"])
 

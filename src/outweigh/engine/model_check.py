@@ -20,6 +20,9 @@ _CHOSEN_BY_ROUTER = frozenset({"auto", "model-router"})
 """Names by which a router is asked to choose any model itself."""
 
 
+_SAME_MODEL_HINT = "if these are one model, say so by model_aliases under [gateway]"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredModel:
     """The model that an arm names, patterns of the models that the name stands for, and of others it may ask.
@@ -83,7 +86,7 @@ def model_faults(declared: DeclaredModel | None, account: MeteredCalls | None) -
     wrong = Counter(pair for call in answered if (pair := _substitution(declared, call)) is not None)
     for (wanted, got), count in wrong.items():
         often = "" if count == len(answered) else f" {count} of {len(answered)} requests"
-        yield f"the model {wanted!r} was asked and {got!r} answered{often}"
+        yield f"the model {wanted!r} was asked and {got!r} answered{often} ({_SAME_MODEL_HINT})"
 
 
 def _substitution(declared: DeclaredModel, call: ModelCall) -> tuple[str, str] | None:

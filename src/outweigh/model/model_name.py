@@ -21,6 +21,8 @@ _VERTEX_RELEASE = re.compile(r"(?:-v\d+)?@(?P<release>[\w.-]+)$")
 _RELEASE = re.compile(r"-(?P<release>\d{8}|\d{4}-\d{2}-\d{2}|\d{4}|0\d{2})$")
 _LATEST = re.compile(r"-latest$")
 _MINOR_ZERO = re.compile(r"(?<=-\d)-0$")
+_VERSION_FIRST = re.compile(r"^claude-(?P<version>\d+(?:-\d)?)-(?P<family>fable|haiku|opus|sonnet)\b")
+"""Claude 3 has its version before its family, as routers write it for later ones, too."""
 _STAGES = frozenset({"preview", "exp", "experimental"})
 
 
@@ -35,6 +37,11 @@ class ModelName(NamedTuple):
     def family(self) -> tuple[str, ...]:
         """The words of the name without its version: those of `gemini-2-5-flash-preview` are gemini and flash."""
         return tuple(word for word in self.name.split("-") if not word.isdigit() and word not in _STAGES)
+
+    @property
+    def in_order(self) -> str:
+        """The name with the family of a Claude before its version, as in `claude-sonnet-4-5`."""
+        return _VERSION_FIRST.sub(r"claude-\g<family>-\g<version>", self.name)
 
     @property
     def has_version(self) -> bool:
@@ -68,13 +75,13 @@ def is_same_model(named: str, asked: str) -> bool:
     one, other = parse_model_name(named), parse_model_name(asked)
     if any(each.is_moving and not each.has_version for each in (one, other)) and one.family == other.family:
         return True  # `gemini-flash-latest` moves from one version to the next
-    return one.name == other.name and (one.release == other.release or None in (one.release, other.release))
+    return one.in_order == other.in_order and (one.release == other.release or None in (one.release, other.release))
 
 
 def matches_any(model: str, patterns: Iterable[str]) -> bool:
     """Whether a name is one of these; `*` in a pattern stands for any text."""
     own = parse_model_name(model)
-    spellings = (own.name, f"{own.name}-{own.release}")
+    spellings = (own.name, own.in_order, f"{own.name}-{own.release}")
     return any(
         any(fnmatchcase(spelling, bare_model_name(pattern)) for spelling in spellings)
         if "*" in pattern
