@@ -6,7 +6,7 @@ from tests.engine.model_calls import a_call, a_failed_call, an_account
 from outweigh.agents.claude_code.agent import ClaudeCodeAgent
 from outweigh.agents.gemini_cli import GeminiCliAgent
 from outweigh.agents.noop import NoopAgent
-from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults
+from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults, unproven_models
 from outweigh.gateway.dialects.request_and_response import GenerationRequest
 from outweigh.gateway.request_policy import RequestPolicy
 from outweigh.model.arm import Arm, bare_arm
@@ -17,7 +17,7 @@ HINT = "(if these are one model, say so by model_aliases under [gateway])"
 
 
 def declared(model: str, agent: object = None, **aliases: str) -> DeclaredModel:
-    found = declared_model(bare_arm("plain", "any", model), agent or NoopAgent(), aliases)
+    found = declared_model(bare_arm("plain", "any", model), agent, aliases)
     assert found is not None
     return found
 
@@ -174,5 +174,14 @@ def test_a_model_that_a_sub_agent_of_the_arm_names_may_be_asked_and_proves_nothi
     ]
 
 
-def test_an_arm_without_a_model_declares_none() -> None:
+def test_an_arm_without_a_model_or_of_an_agent_that_asks_none_declares_none() -> None:
     assert declared_model(bare_arm("plain", "claude-code"), ClaudeCodeAgent(), {}) is None
+    assert declared_model(bare_arm("plain", "noop", "gpt-5"), NoopAgent(), {}) is None
+
+
+def test_a_model_that_is_asked_directly_is_not_provable() -> None:
+    assert list(unproven_models(declared("gpt-5"), None)) == [
+        "the model 'gpt-5' (its requests do not pass the gateway)"
+    ]
+    assert list(unproven_models(declared("gpt-5"), an_account())) == []
+    assert list(unproven_models(None, None)) == []

@@ -5,7 +5,7 @@ before names are compared, and a name that only begins like another is another m
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -62,7 +62,7 @@ def declared_model(
 
     `in_files` are the models that its sub-agents and other files name, which it may ask, too.
     """
-    if arm.model is None:
+    if arm.model is None or not _asks_models(agent, arm):
         return None
     own = (pattern for name, pattern in aliases.items() if is_same_model(name, arm.model))
     others = agent.other_models(arm) if isinstance(agent, NamesModels) else ()
@@ -72,6 +72,12 @@ def declared_model(
         resolved = agent.resolved_models(replace(arm, model=name)) if isinstance(agent, ResolvesModels) else ()
         others = (*others, name, *resolved)
     return DeclaredModel(name=arm.model, stands_for=(*own, *meant), others=others, aliases=aliases)
+
+
+def _asks_models(agent: object, arm: Arm) -> bool:
+    """Whether an agent asks a model at all; one that is not known may."""
+    uses_model: Callable[[Arm], bool] | None = getattr(agent, "uses_model", None)
+    return uses_model is None or uses_model(arm)
 
 
 def model_faults(declared: DeclaredModel | None, account: MeteredCalls | None) -> Iterator[str]:
@@ -87,6 +93,12 @@ def model_faults(declared: DeclaredModel | None, account: MeteredCalls | None) -
     for (wanted, got), count in wrong.items():
         often = "" if count == len(answered) else f" {count} of {len(answered)} requests"
         yield f"the model {wanted!r} was asked and {got!r} answered{often} ({_SAME_MODEL_HINT})"
+
+
+def unproven_models(declared: DeclaredModel | None, account: MeteredCalls | None) -> Iterator[str]:
+    """A declared model of which no request can be seen, because the agent asks it directly."""
+    if declared is not None and account is None:
+        yield f"the model {declared.name!r} (its requests do not pass the gateway)"
 
 
 def _substitution(declared: DeclaredModel, call: ModelCall) -> tuple[str, str] | None:

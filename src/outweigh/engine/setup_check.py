@@ -16,7 +16,7 @@ from outweigh.engine.declared_configuration import (
     declared_items,
     models_in_files,
 )
-from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults
+from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults, unproven_models
 from outweigh.engine.server_check import ServerCheck, check_servers
 from outweigh.model.agent_files import AgentFileLocations, SkillText, read_skill
 from outweigh.model.arm import Arm
@@ -196,14 +196,15 @@ def check_setup(
     """
     answered = account if account is not None and any(call.failure is None for call in account.calls) else None
     checked = check_servers(arm, reported, answered, servers)
+    unasked = tuple(unproven_models(expected.models.get(arm.name), account))
     if reported is None and answered is None:
-        return SetupCheck(loaded=None, faults=checked.faults)
+        return SetupCheck(loaded=None, faults=checked.faults, unproven=unasked)
     observed = _Observations(reported, answered)
     configured = _check_configuration(arm, expected, observed)
     return SetupCheck(
         loaded=_observed_setup(expected, observed, checked, configured),
         faults=(*_setup_faults(arm, expected, observed), *checked.faults, *configured.faults),
-        unproven=(*checked.unproven, *configured.unproven),
+        unproven=(*unasked, *checked.unproven, *configured.unproven),
     )
 
 
