@@ -30,7 +30,9 @@ from outweigh.model.failure import detail_line
 from outweigh.model.preflight_result import (
     CheckResults,
     FindingKind,
+    PreflightFinding,
     PreflightResult,
+    all_required_pass,
     findings_about_names,
     findings_after_solution,
     findings_before_work,
@@ -105,9 +107,25 @@ def preflight(task: Task, context: PreflightContext) -> PreflightResult:
         findings=(
             *findings_before_work(task, untouched.results, noop.results, judged=context.judged),
             *findings_after_solution(oracle, None if solved is None else solved.problem),
+            *_findings_about_system(task, context, solved),
             *findings_about_names(task, names),
         ),
     )
+
+
+_READ_ONLY = b"Read-only file system"
+
+
+def _findings_about_system(
+    task: Task, context: PreflightContext, solved: "_SolvedTry | None"
+) -> Iterator[PreflightFinding]:
+    """What to do about a solution or a check that writes to the system of the task's image."""
+    if solved is not None and solved.wrote_to_system and task.id in context.images and not solved.passes:
+        yield make_finding(
+            FindingKind.SOLUTION_FAILS,
+            "Its solution or a check writes outside of the workspace, where its image is read-only. To let programs "
+            "write there, set writable_system = true under [sandbox]; it is not kept for the checks.",
+        )
 
 
 def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Exception) -> PreflightResult:
@@ -151,13 +169,19 @@ class _SolvedTry:
     """What the checks showed after the solution, and how its script failed if it did.
 
     `names` are the test cases that two evaluations both reported, and `tests_kept` says that the solution left the
-    workspace's own tests alone.
+    workspace's own tests alone. `wrote_to_system` says that something could not be written outside the workspace.
     """
 
     results: CheckResults
     names: Mapping[str, tuple[str, ...]]
     tests_kept: bool
     problem: str | None
+    wrote_to_system: bool
+
+    @property
+    def passes(self) -> bool:
+        """Whether the solution ended well and all required checks passed."""
+        return self.problem is None and all_required_pass(self.results)
 
 
 def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _SolvedTry | None:
@@ -177,7 +201,14 @@ def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _Sol
             request.home.with_name("checks").rename(request.home.with_name("checks-before"))
             again = evaluate_workspace(task, context, request, subject).case_names
             names = {check: _common(cases, again.get(check, ())) for check, cases in first.case_names.items()}
-    return _SolvedTry(results=first.results, names=names, tests_kept=tests_kept, problem=_failure_text(done))
+    printed = (done.stdout, done.stderr, *first.artifacts.values())
+    return _SolvedTry(
+        results=first.results,
+        names=names,
+        tests_kept=tests_kept,
+        problem=_failure_text(done),
+        wrote_to_system=any(_READ_ONLY in output for output in printed),
+    )
 
 
 def _expected_cases(solved: _SolvedTry, untouched: CaseNames) -> dict[str, tuple[str, ...]]:

@@ -60,6 +60,7 @@ def build_sandbox_request(
         disk_mb=spec.disk_mb,
         cpus=cpus,
         task_image=image,
+        writable_system=spec.writable_system and image is not None,
     )
 
 

@@ -135,6 +135,7 @@ class SandboxSpec(Spec, frozen=True, kw_only=True):
     """Where agents run. `auto` is bubblewrap, or containers where a task has an image; `local` only by name.
 
     A task's own image goes before `image`, unless `task_images` is off. `build_network` is what its build can reach.
+    With `writable_system` programs may write everywhere in such an image, into a layer that is thrown away.
     """
 
     kind: Literal["auto", "local", "bubblewrap", "container"] = "auto"
@@ -146,6 +147,7 @@ class SandboxSpec(Spec, frozen=True, kw_only=True):
     processes: Annotated[int, Meta(ge=4)] | None = None
     task_images: bool = True
     build_network: Literal["default", "host", "none"] = "default"
+    writable_system: bool = False
 
 
 class LimitsSpec(Spec, frozen=True, kw_only=True):
@@ -200,7 +202,7 @@ def _sandbox_identity(spec: SandboxSpec) -> dict[str, object]:
     """Every key. The later ones are left out at their defaults, so that stores of earlier releases can be resumed."""
     identity: dict[str, object] = msgspec.structs.asdict(spec)
     usual = SandboxSpec()
-    for key in ("task_images", "build_network"):
+    for key in ("task_images", "build_network", "writable_system"):
         if identity[key] == getattr(usual, key):
             del identity[key]
     return identity

@@ -77,7 +77,9 @@ class SandboxRequest:
     `disk_mb` limits what each temporary folder of the sandbox may hold; the workspace and the home are the engine's.
 
     `task_image` is the image of the task itself: the workspace is at its working directory, and commands get its
-    variables. There, `system_paths` are paths below /usr of the host that are shown apart from the image's own.
+    variables. There, `system_paths` are paths below /usr of the host that are shown apart from the image's own. With
+    `writable_system` programs can write to all of the image, in a layer that ends with the sandbox, or with every
+    command where the system is `renewed`.
     """
 
     workspace: Path
@@ -94,6 +96,8 @@ class SandboxRequest:
     cpus: float | None = None
     task_image: ReadyImage | None = None
     system_paths: tuple[str, ...] = ()
+    writable_system: bool = False
+    renewed: bool = False
 
 
 class Sandbox(Protocol):

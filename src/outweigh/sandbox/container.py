@@ -55,7 +55,7 @@ def container_arguments(
     return (
         f"--label={TRIAL_LABEL}={request.label}",
         f"--label={SCRIPTS_LABEL}={scripts}",
-        *engine.hardening_options(scripts, request.disk_mb),
+        *engine.hardening_options(scripts, request.disk_mb, writable_system=request.writable_system),
         *_limit_options(request),
         *_mount_options(request, scripts),
         f"--workdir={workspace_inside(request)}",

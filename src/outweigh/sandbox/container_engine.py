@@ -47,7 +47,6 @@ _HOST_PROGRAMS = ("/bin", "/lib", "/lib32", "/lib64", "/nix", "/usr")
 
 _HARDENING_OPTIONS = (
     "--pull=never",
-    "--read-only",
     "--cap-drop=ALL",
     "--security-opt=no-new-privileges",
     # Folders are mounted as they are; relabelling them for SELinux would outlive the sandbox.
@@ -82,11 +81,14 @@ class ContainerEngine:
         """The options of `build`: the same limits as for containers, which may be necessary to start one at all."""
         return tuple(option for option in self.run_options if option.startswith("--ulimit"))
 
-    def hardening_options(self, folder: Path, disk_mb: int | None, network: str = "none") -> tuple[str, ...]:
+    def hardening_options(
+        self, folder: Path, disk_mb: int | None, network: str = "none", *, writable_system: bool = False
+    ) -> tuple[str, ...]:
         """The options that isolate a container; the profile of system calls is written to a folder of the host."""
         size = temporary_bytes(disk_mb)
         return (
             *_HARDENING_OPTIONS,
+            *(() if writable_system else ("--read-only",)),
             f"--network={network}",
             *_filter_options(folder / "seccomp.json"),
             *self.run_options,

@@ -135,6 +135,8 @@ class ContainerSandbox(BaseSandbox):
             if done.ending is CommandEnding.EXITED and mark.encode() not in done.stderr:
                 self.remove()
                 done = self._run_script(script, wanted)
+            if self._request.writable_system and self._request.renewed:
+                self.remove()
         return _without_preamble(done, mark.encode(), self._engine.name)
 
     def start(self) -> None:

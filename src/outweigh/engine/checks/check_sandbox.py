@@ -149,7 +149,9 @@ def open_check_sandbox(request: CheckSandboxRequest) -> Iterator[CheckSandbox]:
         place.mkdir(parents=True)
     tests_mount = Mount(source=tests, target=TESTS_MOUNT)
     reports_mount = Mount(source=reports, target=REPORTS_MOUNT, writable=True)
-    wanted = replace(request.sandbox, home=home, mounts=(*request.sandbox.mounts, tests_mount, reports_mount))
+    mounts = (*request.sandbox.mounts, tests_mount, reports_mount)
+    # Code that one command starts must not get hold of the programs of the next.
+    wanted = replace(request.sandbox, home=home, mounts=mounts, renewed=True)
     with request.provider.open(wanted) as sandbox:
         yield CheckSandbox(request=request, sandbox=sandbox, tests_mount=tests_mount, reports_mount=reports_mount)
 
