@@ -87,13 +87,14 @@ def test_a_plain_harbor_task_passes_preflight_and_runs_in_its_image(
     bench: Bench, base: str, outweigh: Outweigh
 ) -> None:
     bench.task("greet", recipe(base, "RUN echo of the image > /etc/system"), cpus=1, memory="512M", storage="1G")
-    bench.suite({"a": shell(f"pwd; cat /etc/system; ls -A; {WORK}")})
+    bench.suite({"a": shell(f"pwd; cat /etc/system; ls -A; {WORK}"), "solved": {"agent": "oracle"}})
 
     ended = outweigh("run", "-c", str(bench.folder), "-o", str(bench.store))
 
     assert ended.code == 0, ended.err
     runs = {run.trial.arm: run for run in records(bench.store)}
     assert [check.passed for check in runs["a"].checks or ()] == [True]
+    assert [check.passed for check in runs["solved"].checks or ()] == [True]
     assert [check.passed for check in runs["idle"].checks or ()] == [False]
     with FolderRunStore.open(bench.store) as store:
         printed = artifact(store, runs["a"], "stdout.txt").decode().split()
@@ -101,6 +102,22 @@ def test_a_plain_harbor_task_passes_preflight_and_runs_in_its_image(
     assert printed == ["/app", "of", "the", "image", ".outweigh", "name.txt"]
     assert "+Hello, Ada!" in diff
     assert "name.txt" not in diff
+
+
+def test_a_verifier_that_writes_to_the_system_is_told_what_to_set(bench: Bench, base: str, outweigh: Outweigh) -> None:
+    """The second setting lets it write, into a layer of its own for every command."""
+    bench.task("greet", recipe(base), "#!/bin/sh\n[ ! -e /etc/mark ] && echo 1 > /etc/mark || exit 1\n" + TEST)
+    bench.suite()
+    refused = outweigh("run", "-c", str(bench.folder), "-o", str(bench.store))
+    bench.suite(sandbox={"writable_system": True})
+
+    ended = outweigh("run", "-c", str(bench.folder), "-o", str(bench.folder / "other"))
+
+    assert refused.code == 3
+    assert "writable_system = true under [sandbox]" in " ".join(refused.err.split())
+    assert ended.code == 0, ended.err
+    (run,) = (run for run in records(bench.folder / "other") if run.trial.arm == "a")
+    assert [check.passed for check in run.checks or ()] == [True]
 
 
 def test_a_repository_in_the_image_keeps_its_history(bench: Bench, base: str, outweigh: Outweigh) -> None:

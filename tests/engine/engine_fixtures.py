@@ -8,8 +8,8 @@ from threading import Event
 from typing import Any
 
 from outweigh.app.build_engine import Scratch, build_engine_deps, engine_label, load_suite_adapters
-from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.load_suite import LoadedSuite, load_suite
+from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.model.run_record import RunRecord
 from outweigh.store.run_store import FolderRunStore

@@ -25,7 +25,8 @@ from tests.engine.fake_sandboxes import BrokenSandboxes, FailingSandboxes
 from tests.prerequisites import needs, require
 
 from outweigh.agents.noop import NoopAgent
-from outweigh.engine.attempt import EngineDeps, close_abandoned_attempt, run_attempt
+from outweigh.engine.attempt import close_abandoned_attempt, run_attempt
+from outweigh.engine.run_agent import EngineDeps
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest

@@ -11,8 +11,9 @@ from tests.engine.engine_fixtures import DONE, artifact, loaded, open_engine, pl
 from tests.prerequisites import require
 
 from outweigh.app.preflight_suite import preflight_tasks
-from outweigh.engine.attempt import EngineDeps, run_attempt
+from outweigh.engine.attempt import run_attempt
 from outweigh.engine.load_suite import load_suite
+from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.sandbox_request import occupied_bytes, watch_disk_quota
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord

@@ -11,7 +11,6 @@ from tests.engine.engine_fixtures import loaded, open_engine, plan_of, shell
 from tests.engine.fake_sandboxes import BrokenSandboxes
 
 from outweigh.app.until_decided import Looks
-from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent
@@ -22,6 +21,7 @@ from outweigh.engine.experiment import (
     run_experiment,
 )
 from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.look_plan import plan_even_looks

@@ -17,6 +17,7 @@ class OracleAgent(OfflineAgent):
     """Runs the task's own solution. A task that then fails is broken, or its checks are."""
 
     name = "oracle"
+    runs_solution = True
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Run the solution; a task without one is not run, which is not a failure."""
@@ -24,7 +25,7 @@ class OracleAgent(OfflineAgent):
             return build_outcome(
                 ORACLE_IDENTITY, Status.NOT_RUN, f"task {request.task.id!r} has no solution/{SOLUTION_SCRIPT} to run"
             )
-        done = run_solution(request.task, sandbox, request.timeout_seconds)
+        done = run_solution(request, sandbox)
         status, detail = early_end(done) or _ending(done)
         return build_outcome(
             ORACLE_IDENTITY,

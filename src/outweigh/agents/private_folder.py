@@ -11,6 +11,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from outweigh.model.task import Task
+from outweigh.ports.agents import SOLUTION_MOUNT, AttemptRequest
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 from outweigh.process import run_process
 
@@ -58,17 +59,20 @@ def has_solution(task: Task) -> bool:
     return task.solution_folder is not None and Path(task.solution_folder, SOLUTION_SCRIPT).is_file()
 
 
-def run_solution(task: Task, sandbox: Sandbox, timeout_seconds: float) -> CompletedCommand:
+def run_solution(request: AttemptRequest, sandbox: Sandbox) -> CompletedCommand:
     """Copy the solution's files in, run `solve.sh` in the workspace, and remove them again.
 
-    The script finds its own files in the folder that OUTWEIGH_SOLUTION names.
+    The script finds its own files in the folder that OUTWEIGH_SOLUTION names. In an image of the task they are where
+    Harbor has them.
     """
     with private_folder(sandbox) as private:
-        _copy_solution(Path(task.solution_folder or ""), sandbox)
+        _copy_solution(Path(request.task.solution_folder or ""), sandbox)
+        place = f"{private}/solution"
+        shown = f'[ -x "{SOLUTION_MOUNT}/{SOLUTION_SCRIPT}" ] && OUTWEIGH_SOLUTION={SOLUTION_MOUNT}; '
         return sandbox.exec(
-            ["sh", "-c", f"exec ./{PRIVATE_FOLDER}/solution/{SOLUTION_SCRIPT}"],
-            environment={"OUTWEIGH_SOLUTION": f"{private}/solution"},
-            timeout_seconds=timeout_seconds,
+            ["sh", "-c", f'{shown if request.task.image else ""}exec "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}"'],
+            environment={**request.environment, "OUTWEIGH_SOLUTION": place},
+            timeout_seconds=request.timeout_seconds,
         )
 
 

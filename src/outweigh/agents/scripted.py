@@ -138,7 +138,7 @@ def _run_step(
     step: RunStep | SolutionStep | SleepStep, request: AttemptRequest, sandbox: Sandbox, seconds: float
 ) -> CompletedCommand:
     if isinstance(step, SolutionStep):
-        return run_solution(request.task, sandbox, seconds)
+        return run_solution(replace(request, timeout_seconds=seconds), sandbox)
     if isinstance(step, SleepStep):
         command: Sequence[str] = ["sleep", f"{step.seconds:.3f}"]
     else:
@@ -155,6 +155,7 @@ class ScriptedAgent(OfflineAgent):
     """
 
     name = "scripted"
+    runs_solution = True
 
     def __init__(self) -> None:
         self._scripts: dict[str, AgentScript] = {}

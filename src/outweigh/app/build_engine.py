@@ -20,8 +20,8 @@ from threading import Event
 from outweigh.app.arm_login import explain_unfit_login, open_login
 from outweigh.app.suite_sandbox import choose_sandbox
 from outweigh.app.task_images import image_files
-from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.setup_check import expected_setup
 from outweigh.errors import UsageError
 from outweigh.gateway.host_allowlist import AllowedHosts

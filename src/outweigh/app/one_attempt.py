@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
-from outweigh.engine.attempt import show_agent
+from outweigh.engine.run_agent import show_agent
 from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request
 from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.model.arm import Arm

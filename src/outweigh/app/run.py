@@ -36,7 +36,6 @@ from outweigh.app.task_images import prepare_task_images, require_agents_start
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.try_arms import TryRequest
 from outweigh.app.until_decided import Looks, looks_of_store
-from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
 from outweigh.engine.experiment import (
@@ -45,6 +44,7 @@ from outweigh.engine.experiment import (
     run_experiment,
 )
 from outweigh.engine.load_suite import LoadedSuite, effective_repeats
+from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan, plan_even_looks

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from outweigh.agents.command_line import CommandLineAgent
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import has_own_image
-from outweigh.engine.attempt import show_agent
 from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.run_agent import show_agent
 from outweigh.engine.sandbox_request import build_sandbox_request
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm

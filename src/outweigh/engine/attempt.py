@@ -1,33 +1,30 @@
 """One attempt at a trial, from an empty folder to a stored record. Whatever goes wrong becomes a status.
 
 What goes wrong before the agent starts is infrastructure; after that it counts against the agent (`fault.py`).
-`EngineDeps` holds what all attempts of an experiment share.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from threading import Event as Signal
 from time import monotonic
 
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.content_checks import final_answer
-from outweigh.engine.checks.evaluate import CaseNames, CheckSubject, evaluate_checks
+from outweigh.engine.checks.evaluate import CheckSubject, evaluate_checks
 from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
 from outweigh.engine.finish import finish_attempt
 from outweigh.engine.metered_steps import metered_trajectory
+from outweigh.engine.run_agent import EngineDeps, agent_sandbox_request, open_meter, run_agent
 from outweigh.engine.run_draft import RunDraft, build_record
 from outweigh.engine.sandbox_request import (
     RunEgress,
     build_sandbox_request,
-    limit_to_task,
     occupied_bytes,
     watch_disk_quota,
 )
-from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.engine.stages import ServedSandbox, StageError, WorkSetting, around_work, check_environment
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
@@ -35,129 +32,7 @@ from outweigh.model.arm import Arm
 from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Remedy, Status
 from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
-from outweigh.model.suite import LimitsSpec, SandboxSpec
-from outweigh.model.task import Task
-from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, NeedsSystemPaths
-from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeterRequest, ModelAccess
-from outweigh.ports.sandboxes import ForwardedPort, ReadyImage, Sandbox, SandboxError, SandboxProvider, SandboxRequest
-from outweigh.ports.stores import RunStore
-from outweigh.ports.workspaces import Workspaces
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineDeps:
-    """What all attempts of an experiment share: the suite's material, the machine's services and the store.
-
-    `survey` makes a workspace readable that an agent left, and returns why it cannot be read, None where it can.
-    `expected_cases` are the test cases that solved runs reported, by task and check. `images` are the images of tasks
-    that run in their own.
-    """
-
-    tasks: Mapping[str, Task]
-    arms: Mapping[str, Arm]
-    overlays: Mapping[str, bytes]
-    agents: Mapping[str, Agent]
-    sandboxes: SandboxProvider
-    workspaces: Workspaces
-    store: RunStore
-    sandbox: SandboxSpec
-    limits: LimitsSpec
-    secrets: Mapping[str, str]
-    scratch: Path
-    label: str
-    cancel: Signal
-    now: Callable[[], datetime]
-    survey: Callable[[Path], str | None]
-    diff: Callable[[Path, Path, Mapping[str, str]], bytes]
-    remove: Callable[[Path], None]
-    gateway: Gateway | None
-    hosts: Callable[[], HostAccess | None]
-    expected_setup: ExpectedSetup
-    keep_bodies: bool
-    allow: tuple[str, ...] = ()
-    rule_labels: Mapping[str, str | int] = field(default_factory=dict)
-    expected_cases: Mapping[str, CaseNames] = field(default_factory=dict)
-    images: Mapping[str, ReadyImage] = field(default_factory=dict)
-
-    def sandbox_for(self, task: Task) -> SandboxSpec:
-        """The settings of the sandbox of a task."""
-        return limit_to_task(self.sandbox, task, self.images.get(task.id))
-
-
-@contextmanager
-def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
-    """Open the run's metered access to its model; `draft.account` is set even when the attempt breaks off."""
-    if deps.gateway is None or not deps.agents[draft.arm.agent].uses_model(draft.arm):
-        yield None
-        return
-    request = MeterRequest(
-        label=draft.run_id,
-        budget_usd=deps.limits.budget_usd,
-        tokens=deps.limits.tokens,
-        markers=tuple(deps.expected_setup.markers.values()),
-        keep_bodies=deps.keep_bodies,
-        models=deps.expected_setup.models_to_ask(draft.arm.name),
-        allow=deps.allow,
-        provider=draft.arm.upstream_name,
-    )
-    meter: Meter | None = None
-    try:
-        with deps.gateway.meter(request) as meter:
-            yield meter
-    finally:
-        if meter is not None:
-            draft.account = meter.account()  # only now, because closing the meter ends and counts open requests
-
-
-def agent_sandbox_request(
-    deps: EngineDeps, draft: RunDraft, request: SandboxRequest, meter: Meter | None
-) -> SandboxRequest:
-    """The agent's request has what the agent is installed in, and the port of its model."""
-    ports = request.ports if meter is None else (*request.ports, meter.port)
-    return show_agent(replace(request, ports=ports), deps.agents[draft.arm.agent], draft.arm)
-
-
-def show_agent(request: SandboxRequest, agent: Agent, arm: Arm) -> SandboxRequest:
-    """The request with the paths that an agent is installed in; the image of a task has no system of the host."""
-    system = agent.system_paths(arm) if request.task_image is not None and isinstance(agent, NeedsSystemPaths) else ()
-    shown = dict.fromkeys((*request.read_only, *agent.read_only(arm)))
-    return replace(request, read_only=tuple(shown), system_paths=system)
-
-
-def run_agent(
-    deps: EngineDeps, draft: RunDraft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
-) -> AttemptOutcome:
-    """Let the agent work in an open sandbox. An exception in its adapter is raised as a SandboxError."""
-    access = None
-    if meter is not None:
-        base_url = f"http://127.0.0.1:{sandbox.port(meter.port.name)}"
-        access = ModelAccess(base_url=base_url, key=meter.key, allow=deps.allow)
-    try:
-        return deps.agents[draft.arm.agent].attempt(_attempt_request(deps, draft, access, variables), sandbox)
-    except (SandboxError, OSError):
-        raise
-    except Exception as fault:  # a third-party adapter: its bugs must not end the experiment
-        raise SandboxError(f"the agent {draft.arm.agent!r} is broken: {type(fault).__name__}: {fault}") from fault
-
-
-def _attempt_request(
-    deps: EngineDeps, draft: RunDraft, access: ModelAccess | None, variables: Mapping[str, str]
-) -> AttemptRequest:
-    arm = draft.arm
-    return AttemptRequest(
-        trial=draft.planned.trial,
-        task=draft.task,
-        arm=arm,
-        timeout_seconds=draft.task.timeout_seconds or deps.limits.timeout_seconds,
-        budget_usd=deps.limits.budget_usd,
-        environment={
-            **variables,
-            **draft.task.work.environment,
-            **arm.environment,
-            **{name: deps.secrets[name] for name in arm.secrets},
-        },
-        model_access=access,
-    )
+from outweigh.ports.sandboxes import ForwardedPort, Sandbox, SandboxError, SandboxRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

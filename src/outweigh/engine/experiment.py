@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from threading import Event as Signal
 from typing import Protocol
 
-from outweigh.engine.attempt import EngineDeps, FinishedAttempt, close_abandoned_attempt, run_attempt
+from outweigh.engine.attempt import FinishedAttempt, close_abandoned_attempt, run_attempt
 from outweigh.engine.batch import Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.failure_streak import SAME_FAILURES
+from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.codec import Attempt
 from outweigh.model.failure import EXCLUDED_STATUSES

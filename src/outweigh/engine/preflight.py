@@ -18,6 +18,7 @@ from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.evaluate import CaseNames, CheckEvaluation, CheckSubject, evaluate_checks
 from outweigh.engine.checks.unchanged_check import check_unchanged
+from outweigh.engine.run_agent import show_solution
 from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, limit_to_task, watch_disk_quota
 from outweigh.engine.stages import (
     ServedSandbox,
@@ -40,10 +41,10 @@ from outweigh.model.preflight_result import (
 )
 from outweigh.model.suite import SandboxSpec
 from outweigh.model.task import Task, UnchangedCheck
+from outweigh.ports.agents import SOLUTION_MOUNT
 from outweigh.ports.sandboxes import (
     CommandEnding,
     CompletedCommand,
-    Mount,
     ReadyImage,
     Sandbox,
     SandboxError,
@@ -53,8 +54,6 @@ from outweigh.ports.sandboxes import (
 from outweigh.ports.workspaces import Workspaces
 
 SOLUTION_FOLDER = ".outweigh-solution"
-SOLUTION_MOUNT = "/solution"
-"""Where the solution is in Harbor, and here in a task's own image."""
 SOLUTION_SCRIPT = "solve.sh"
 _SHOWN_OUTPUT = 300
 
@@ -225,19 +224,15 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
 
 def _solve(task: Task, solution: Path, request: SandboxRequest, context: PreflightContext) -> CompletedCommand:
     """Run the solution as an agent would work. Its files are in the workspace meanwhile, or where Harbor has them."""
-    mount = None
-    if request.task_image is not None:
-        mount = Mount(source=request.home.with_name("solution"), target=SOLUTION_MOUNT, writable=True)
-        mount.source.mkdir()
-        untrusted_files.fill_folder(mount.source, solution)
-        request = replace(request, mounts=(*request.mounts, mount))
+    is_mounted = request.task_image is not None
+    request = show_solution(request, task)
     with context.sandboxes.open(request) as opened:
         sandbox = ServedSandbox(opened, task.work.services) if task.work.services else opened
-        root, inside = sandbox.host_workspace, f"{sandbox.workspace}/{SOLUTION_FOLDER}"
-        inside = inside if mount is None else sandbox.mounted_at(mount)
+        root = sandbox.host_workspace
+        inside = SOLUTION_MOUNT if is_mounted else f"{sandbox.workspace}/{SOLUTION_FOLDER}"
         script = f'chmod +x "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}" && exec "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}"'
         try:
-            if mount is None:
+            if not is_mounted:
                 untrusted_files.replace_folder(root, SOLUTION_FOLDER, solution)
             return sandbox.exec(
                 ["sh", "-c", script],

@@ -187,6 +187,17 @@ class NeedsSystemPaths(Protocol):
         """The paths below /usr that it needs in the image of a task, which has a system of its own."""
 
 
+SOLUTION_MOUNT = "/solution"
+"""Where the solution is in Harbor, and here in a task's own image, for whom it is shown to."""
+
+
+@runtime_checkable
+class RunsSolution(Protocol):
+    """An agent that runs the task's own solution instead of working."""
+
+    runs_solution: bool
+
+
 @runtime_checkable
 class NamesHosts(Protocol):
     """An agent that knows where its model is; one that does not need not say so."""
