@@ -60,6 +60,8 @@ def priced(
     with a_priced_way(Turn(text="Done.", usage=usage, billing=billing), allow=allow) as way:
         assert ask(way, path, body_for(path, model, **fields)) == 200
         (call,) = way.account().calls
+    counts = (call.usage.input_tokens, call.usage.output_tokens, call.usage.cache_read_tokens)
+    assert counts == (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0)
     return call.cost_usd
 
 

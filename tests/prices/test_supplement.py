@@ -153,6 +153,13 @@ class TestGenaiPrices:
         assert found.input_usd_per_million == pytest.approx(factor * prices.input_usd_per_million)
         assert found.output_usd_per_million == pytest.approx(factor * prices.output_usd_per_million)
 
+    def test_an_undated_run_does_not_have_prices_that_are_announced_for_later(self) -> None:
+        undated = GenaiPrices().prices("gemini-3.8-flash", None)
+
+        # $0.75 until the end of 2026, $1.50 from then on.
+        assert undated == listed("gemini-3.8-flash")
+        assert undated != listed("gemini-3.8-flash", datetime(2027, 1, 1, 12, tzinfo=UTC))
+
     def test_a_tier_is_known_before_the_list_recorded_it_while_the_standard_prices_were_the_same(self) -> None:
         assert "flex" in listed("gpt-5.4", datetime(2026, 4, 1, tzinfo=UTC)).tiers
 

@@ -4,7 +4,7 @@ genai-prices lists tokens, long contexts, service tiers and searches; the supple
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,9 +16,8 @@ from outweigh.prices.supplement import add_supplement, supplement_date
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, PriceVariant, Tier
 
-# For undated runs, instead of the current time, so that results do not change from day to day. At noon, because some
-# providers give a discount at night.
-_NEWEST = datetime(9999, 1, 1, 12, tzinfo=UTC)
+_NOON = time(12, tzinfo=UTC)
+"""Some providers give a discount at night."""
 
 _TOKEN_KEYS = {
     "input_usd_per_million": ("input_mtok",),
@@ -66,7 +65,9 @@ class GenaiPrices:
 
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
         """The prices of a model at a time; `anthropic/` before a name is the provider."""
-        key = (model, at or _NEWEST)
+        # An undated run has the prices of the supplement's day, so that results do not change from day to day, and
+        # prices that are announced for later do not count yet.
+        key = (model, at or datetime.combine(date.fromisoformat(supplement_date()), _NOON))
         if key not in self._found:
             self._found[key] = None if self.unavailable else _look_up(*key)
         return self._found[key]
@@ -163,4 +164,4 @@ def _start(variant: "PriceVariant", at: datetime) -> datetime:
     if variant.constraint is None or variant.constraint.active(at):
         return at
     first = getattr(variant.constraint, "start_date", None)
-    return at if first is None else datetime.combine(first, time(12), tzinfo=UTC)
+    return at if first is None else datetime.combine(first, _NOON)
