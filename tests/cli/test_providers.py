@@ -9,7 +9,7 @@ import pytest
 from tests.cli.agent_experiment import PRICES, SOLVED, AgentDesk, handed_out, require_agent, used
 from tests.engine.engine_fixtures import toml_lines, write_suite
 from tests.gateway.cloud_fronts import AWS_KEYS, BEDROCK_MODEL, BedrockFront, a_vertex
-from tests.gateway.login_fixtures import LoginProvider, a_jwt, claude_file, codex_file
+from tests.gateway.login_fixtures import LoginProvider, a_jwt, claude_file, codex_file, gemini_file
 from tests.gateway.upstreams import an_upstream
 from tests.prerequisites import needs
 
@@ -133,15 +133,18 @@ class TestLogins:
     def desk(self, tmp_path: Path) -> AgentDesk:
         require_agent("claude")
         require_agent("codex")
+        require_agent("gemini")
+        gemini_file(tmp_path, self.TOKEN, expires_at=9_999_999_999)
         claude_file(tmp_path, self.TOKEN, expires_at=9_999_999_999)
         codex_file(tmp_path, self.TOKEN)
         return AgentDesk(tmp_path, "a-model")
 
     @needs("agent", "bubblewrap")
-    def test_claude_code_and_codex_are_metered_and_capped_like_a_key(self, desk: AgentDesk) -> None:
+    def test_claude_code_codex_and_gemini_are_metered_like_a_key(self, desk: AgentDesk) -> None:
         arms = {
             "claude": {"agent": "claude-code", "model": "a-model", "auth": "login"},
             "codex": {"agent": "codex", "model": "a-model", "auth": "login"},
+            "gemini": {"agent": "gemini-cli", "model": "a-model", "auth": "login"},
         }
         with ModelServer(SOLVED) as server:
             provider = LoginProvider(server, self.TOKEN)
@@ -161,7 +164,8 @@ class TestLogins:
             assert run.cost.usd
             assert run.metering is not None
             assert list(run.metering.providers) == [f"{run.agent.name} login"]
-        assert {"/v1/messages", "/backend-api/codex/responses"} <= set(provider.paths)
+        asked = {"/v1/messages", "/backend-api/codex/responses", "/v1internal:streamGenerateContent"}
+        assert asked <= set(provider.paths)
         for file in desk.store.rglob("*"):
             assert not file.is_file() or self.TOKEN.encode() not in file.read_bytes()
 
@@ -244,7 +248,7 @@ class TestRefusedBeforeAnyRun:
     @pytest.mark.parametrize(
         ("arm", "gateway", "told"),
         [
-            ({"agent": "aider", "model": "a-model"}, {}, '"login" is for claude-code and codex; aider needs a key'),
+            ({"agent": "aider", "model": "a-model"}, {}, "codex and gemini-cli; aider needs a key"),
             ({"agent": "codex"}, {"mode": "direct"}, 'mode = "direct" under [gateway] uses no gateway'),
             (
                 {"agent": "codex"},

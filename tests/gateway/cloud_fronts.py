@@ -181,6 +181,7 @@ class VertexFront:
         return await self._ask(request, "/v1/messages", {**body, "model": unquote(claude[1])})
 
     async def _give_token(self, request: web.BaseRequest) -> web.StreamResponse:
+        assert request.content_type == "application/x-www-form-urlencoded"
         form = dict(part.split("=", 1) for part in (await request.text()).split("&"))
         is_known = form.get("refresh_token") == "refresh-token-0123456789"
         if "assertion" in form:

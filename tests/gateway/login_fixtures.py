@@ -3,6 +3,7 @@
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import ClientSession, web
@@ -38,7 +39,9 @@ class LoginProvider:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/token":
-            return self._renew(await request.json())
+            is_form = request.content_type == "application/x-www-form-urlencoded"
+            assert is_form or request.content_type == "application/json"
+            return self._renew(dict(parse_qsl(await request.text())) if is_form else await request.json())
         self.paths.append(request.path)
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         if request.headers.get("authorization") != f"Bearer {self.token}":
@@ -47,12 +50,37 @@ class LoginProvider:
             self._left -= 1
             if not self._left:
                 self.expire()
+        if request.path.startswith("/v1internal:"):
+            return await self._code_assist(request)
         path = request.path.replace("/backend-api/codex", "/v1")
         async with (
             ClientSession() as session,
             session.post(self._server.url + path, data=await request.read(), headers={"x-api-key": "k"}) as answer,
         ):
             return web.Response(status=answer.status, body=await answer.read(), content_type=answer.content_type)
+
+    async def _code_assist(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Google's Code Assist, which wraps the requests and responses of the Gemini API."""
+        asked, verb = await request.json(), request.path.partition(":")[2]
+        if verb == "loadCodeAssist":
+            return web.json_response({"cloudaicompanionProject": "made-for-you", "currentTier": {"id": "free-tier"}})
+        if verb == "countTokens":
+            return web.json_response({"totalTokens": len(asked["request"]["contents"])})
+        if asked["project"] != "made-for-you" or not asked["user_prompt_id"]:
+            return web.json_response({"error": {"code": 403, "message": "no such project"}}, status=403)
+        url = f"{self._server.url}/v1beta/models/{asked['model']}:{verb}"
+        async with (
+            ClientSession() as session,
+            session.post(
+                url, params=dict(request.query), json=asked["request"], headers={"x-goog-api-key": "k"}
+            ) as got,
+        ):
+            whole, kind = await got.read(), got.content_type
+        if kind != "text/event-stream":
+            return web.json_response({"response": msgspec.json.decode(whole), "traceId": "1"}, status=got.status)
+        events = [line[6:] for line in whole.splitlines() if line.startswith(b"data: ")]
+        wrapped = b"".join(b'data: {"response": ' + event + b', "traceId": "1"}\r\n\r\n' for event in events)
+        return web.Response(body=wrapped, content_type=kind)
 
     def _renew(self, asked: Mapping[str, str]) -> web.Response:
         if (asked["grant_type"], asked["refresh_token"]) != ("refresh_token", self.refresh) or not asked["client_id"]:
@@ -74,6 +102,17 @@ def claude_file(home: Path, access: str, *, expires_at: float = NOW + 7200, refr
     }
     (home / ".claude").mkdir(exist_ok=True)
     (home / ".claude" / ".credentials.json").write_bytes(msgspec.json.encode({"claudeAiOauth": login, "mcp": {"a": 1}}))
+
+
+def gemini_file(home: Path, access: str, *, expires_at: float = NOW + 7200) -> None:
+    login = {
+        "access_token": access,
+        "refresh_token": "refresh-token-number-0000",
+        "expiry_date": int(expires_at * 1000),
+        "scope": "cloud-platform",
+    }
+    (home / ".gemini").mkdir(exist_ok=True)
+    (home / ".gemini" / "oauth_creds.json").write_bytes(msgspec.json.encode(login))
 
 
 def codex_file(home: Path, access: str) -> None:

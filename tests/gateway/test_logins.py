@@ -11,15 +11,16 @@ import msgspec
 import pytest
 from aiohttp import ClientSession
 from tests.gateway.gateway_fixtures import MODEL, PRICES, Way, a_way_through
-from tests.gateway.login_fixtures import ACCOUNT, NOW, LoginProvider, a_jwt, claude_file, codex_file
+from tests.gateway.login_fixtures import ACCOUNT, NOW, LoginProvider, a_jwt, claude_file, codex_file, gemini_file
 from tests.gateway.plain_http import Answer, post
 from tests.gateway.upstreams import an_upstream
 
 from outweigh.errors import UsageError
 from outweigh.gateway.dialects.api_errors import read_retry_after
 from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
+from outweigh.gateway.services.code_assist import CodeAssistService
 from outweigh.gateway.services.login import LoginService, LoginTokenSource
-from outweigh.gateway.services.login_files import ChatGptLogin, ClaudeLogin, LoginFile
+from outweigh.gateway.services.login_files import ChatGptLogin, ClaudeLogin, GeminiLogin, LoginFile
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.provider import ApiFamily
@@ -32,7 +33,8 @@ SCRIPT = Script(turn=[Turn(text="Hi", usage=UsageSpec(input_tokens=10, output_to
 @contextmanager
 def a_login_way(file: LoginFile, family: ApiFamily, url: str) -> Iterator[Way]:
     tokens = LoginTokenSource(file, None, now=lambda: NOW)
-    upstream = ModelUpstream(url=url, variable="", key="", name="a login", service=LoginService(family, url, tokens))
+    service = CodeAssistService(url, tokens, None) if family is ApiFamily.GEMINI else LoginService(family, url, tokens)
+    upstream = ModelUpstream(url=url, variable="", key="", name="a login", service=service)
     named = NamedUpstream(dialect=family, upstream=upstream, prices=PRICES, is_plan=True)
     nowhere = ModelUpstream(url="http://127.0.0.1:1", variable="", key="")
     with (
@@ -225,6 +227,70 @@ class TestChatGpt:
     def test_without_a_login_the_error_says_how_to_get_one(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"there is no ChatGPT login in .*auth.json. Run `codex login` first"):
             ChatGptLogin({"HOME": str(tmp_path)}).read()
+
+
+class TestGemini:
+    CONTENTS: Mapping[str, Any] = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    PROGRAM = (
+        b'var OAUTH_CLIENT_ID = "1-a.apps.googleusercontent.com";\nvar OAUTH_CLIENT_SECRET = "word-that-is-public";\n'
+    )
+
+    def file(self, home: Path, url: str) -> GeminiLogin:
+        (home / "bundle").mkdir()
+        (home / "bundle" / "chunk.js").write_bytes(self.PROGRAM)
+        return GeminiLogin({"HOME": str(home)}, home / "bundle" / "gemini.js", f"{url}/token")
+
+    def ask(self, way: Way, verb: str) -> Answer:
+        return post(f"{way.url}/v1beta/models/{MODEL}:{verb}", self.CONTENTS, {"x-goog-api-key": way.key})
+
+    @pytest.mark.parametrize("verb", ["generateContent", "streamGenerateContent?alt=sse"])
+    def test_requests_and_responses_are_those_of_the_gemini_api(
+        self, server: ModelServer, tmp_path: Path, verb: str
+    ) -> None:
+        token = "ya29.0123456789abcdef"
+        gemini_file(tmp_path, token)
+        provider = LoginProvider(server, token)
+        with (
+            an_upstream(provider.answer) as url,
+            a_login_way(self.file(tmp_path, url), ApiFamily.GEMINI, url) as way,
+        ):
+            answer = self.ask(way, verb)
+            counted = self.ask(way, "countTokens")
+            (call,) = way.account().calls
+
+        assert (answer.status, counted.json) == (200, {"totalTokens": 1})
+        assert provider.paths[:2] == ["/v1internal:loadCodeAssist", f"/v1internal:{verb.partition('?')[0]}"]
+        assert b'"candidates"' in answer.body
+        assert b'"response"' not in answer.body
+        assert (call.usage.input_tokens, call.usage.output_tokens, call.failure) == (10, 2, None)
+
+    def test_a_token_is_renewed_as_the_installed_program_would(self, server: ModelServer, tmp_path: Path) -> None:
+        gemini_file(tmp_path, "old-token-0123456789", expires_at=NOW + 299)
+        provider = LoginProvider(server, "none")
+        with (
+            an_upstream(provider.answer) as url,
+            a_login_way(self.file(tmp_path, url), ApiFamily.GEMINI, url) as way,
+        ):
+            status = self.ask(way, "generateContent").status
+
+        stored = msgspec.json.decode((tmp_path / ".gemini" / "oauth_creds.json").read_bytes())
+        assert (status, provider.renewed, stored["access_token"]) == (200, 1, provider.token)
+        assert (stored["expiry_date"], stored["scope"]) == (int((NOW + 28_800) * 1000), "cloud-platform")
+
+    def test_without_the_program_an_expired_login_ends_in_one_sentence(
+        self, server: ModelServer, tmp_path: Path
+    ) -> None:
+        gemini_file(tmp_path, "old-token-0123456789", expires_at=NOW)
+        provider = LoginProvider(server, "none")
+        with an_upstream(provider.answer) as url:
+            file = GeminiLogin({"HOME": str(tmp_path)}, None, f"{url}/token")
+            with a_login_way(file, ApiFamily.GEMINI, url) as way:
+                self.ask(way, "generateContent")
+                (call,) = way.account().calls
+
+        assert (provider.paths, provider.renewed) == ([], 0)
+        assert call.failure is not None
+        assert "`gemini` is not installed here, which could renew it. Run `gemini` and log in" in call.failure.detail
 
 
 class TestLimits:

@@ -194,6 +194,7 @@ class GeminiCliAgent(CommandLineAgent):
     keys = ("GEMINI_API_KEY",)
     direct_keys = ("GOOGLE_API_KEY",)
     login_files = (".gemini/oauth_creds.json",)
+    login_api = "gemini"
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
         """The provider, which is always the same."""

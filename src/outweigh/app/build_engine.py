@@ -269,6 +269,6 @@ def _refuse_keyless(ways: Collection[ModelUpstream]) -> None:
     if all(way.key is None for way in ways):
         raise UsageError(
             f"the suite's arms ask models, and none of {', '.join(way.variable for way in ways)} is set. "
-            'Export the key of your provider, name another variable under [gateway], or set mode = "direct" there for '
-            "agents with their own login."
+            "Export the key of your provider, name another variable under [gateway], or set "
+            'auth = "login" in the arms, for the login of a Claude or ChatGPT plan or of a Google account.'
         )

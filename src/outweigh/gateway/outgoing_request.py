@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 HeaderPairs = list[tuple[str, str]]
 
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+JSON = {"content-type": "application/json"}
+"""What a body of the gateway's own is; its session leaves this to clients, whose headers it forwards."""
+
 
 class UpstreamError(Exception):
     """The provider did not start to respond."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from outweigh.errors import UsageError, requires_extra
-from outweigh.gateway.outgoing_request import UpstreamError
+from outweigh.gateway.outgoing_request import FORM, UpstreamError
 from outweigh.model.base import Spec
 from outweigh.model.failure import FailureKind, make_failure
 from outweigh.model.json_text import try_decode_json
@@ -120,7 +120,7 @@ class GoogleTokens:
         try:
             address, form = self._credentials.token_uri, self._grant(int(asked_at))
             async with session.post(
-                address, data=form, proxy=self._proxy, timeout=limit, allow_redirects=False
+                address, data=form, headers=FORM, proxy=self._proxy, timeout=limit, allow_redirects=False
             ) as answer:
                 content, status = try_decode_json(await answer.read()), answer.status
         except (ClientError, TimeoutError, OSError, ValueError) as fault:

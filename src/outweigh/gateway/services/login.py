@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from outweigh.errors import UsageError
-from outweigh.gateway.outgoing_request import ClientRequest, OutgoingRequest, ResponseTranslator, UpstreamError
+from outweigh.gateway.outgoing_request import (
+    FORM,
+    JSON,
+    ClientRequest,
+    OutgoingRequest,
+    ResponseTranslator,
+    UpstreamError,
+)
 from outweigh.gateway.request_parsing import Route, RoutePurpose
 from outweigh.gateway.services.login_files import LoginFile, LoginTokens
 from outweigh.model.failure import FailureKind, make_failure
@@ -29,7 +36,7 @@ class LoginTokenSource:
 
     def __init__(self, file: LoginFile, proxy: str | None, now: Callable[[], float] = time.time) -> None:
         self._file = file
-        self._proxy = proxy
+        self.proxy = proxy
         self._now = now
         self._turn = asyncio.Lock()
         self._tokens = file.read()
@@ -52,6 +59,11 @@ class LoginTokenSource:
         async with self._turn:
             if self._tokens.access == refused:
                 await self._renew(session)
+
+    async def renew_after(self, refused: OutgoingRequest, session: "ClientSession") -> None:
+        """Replace the token of a request that the provider refused."""
+        sent = next(value for name, value in refused.headers if name == "authorization")
+        await self.renew(sent.removeprefix("Bearer "), session)
 
     def _expires_soon(self, tokens: LoginTokens) -> bool:
         return tokens.expires_at is not None and self._now() > tokens.expires_at - _RENEWED_BEFORE_SECONDS
@@ -93,11 +105,16 @@ class LoginTokenSource:
     async def _ask(self, refresh: str, session: "ClientSession") -> Mapping[str, Any]:
         from aiohttp import ClientError, ClientTimeout  # noqa: PLC0415 - heavy, and loaded with the gateway
 
+        grant = await asyncio.to_thread(self._file.grant, refresh)
+        if grant is None:
+            raise self._expired(f"`{self._file.program}` is not installed here, which could renew it")
         try:
             async with session.post(
                 self._file.token_url,
-                json=self._file.grant(refresh),
-                proxy=self._proxy,
+                data=grant if self._file.sends_form else None,
+                json=None if self._file.sends_form else grant,
+                headers=FORM if self._file.sends_form else JSON,
+                proxy=self.proxy,
                 timeout=ClientTimeout(total=30),
                 allow_redirects=False,
             ) as answer:
@@ -157,8 +174,7 @@ class LoginService:
 
     async def renew(self, refused: OutgoingRequest, session: "ClientSession") -> None:
         """Get a new token after one was refused."""
-        sent = next(value for name, value in refused.headers if name == "authorization")
-        await self._tokens.renew(sent.removeprefix("Bearer "), session)
+        await self._tokens.renew_after(refused, session)
 
 
 def _betas(request: ClientRequest) -> list[str]:

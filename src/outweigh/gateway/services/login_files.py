@@ -4,6 +4,7 @@ A renewed token is written back: the one before it stops working, so the agent's
 """
 
 import os
+import re
 from base64 import urlsafe_b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
@@ -41,6 +42,8 @@ class LoginFile(Protocol):
     program: str
     """What logs in again."""
     token_url: str
+    sends_form: bool
+    """Whether tokens are asked for by a form, else by JSON."""
 
     @property
     def place(self) -> str:
@@ -52,14 +55,15 @@ class LoginFile(Protocol):
     def write(self, tokens: LoginTokens, answer: Mapping[str, Any]) -> None:
         """Keep renewed tokens, with what else the provider answered; nothing else of the file changes."""
 
-    def grant(self, refresh: str) -> Mapping[str, str]:
-        """What asks for new tokens."""
+    def grant(self, refresh: str) -> Mapping[str, str] | None:
+        """What asks for new tokens; None where they cannot be asked for."""
 
 
 class ClaudeLogin:
     """A Claude subscription: the file of `claude`, or the token of `claude setup-token` in a variable."""
 
     program = "claude"
+    sends_form = False
 
     def __init__(
         self, environment: Mapping[str, str], token_url: str = "https://platform.claude.com/v1/oauth/token"
@@ -113,6 +117,7 @@ class ChatGptLogin:
     """A ChatGPT plan: the file of `codex login`."""
 
     program = "codex login"
+    sends_form = False
 
     def __init__(self, environment: Mapping[str, str], token_url: str = "https://auth.openai.com/oauth/token") -> None:
         home = environment.get("CODEX_HOME") or f"{environment.get('HOME') or Path.home()}/.codex"
@@ -150,6 +155,77 @@ class ChatGptLogin:
         """Codex's own name at the provider, and the refresh token."""
         client = "app_EMoamEEZ73f0CkXaXp7hrann"
         return {"client_id": client, "grant_type": "refresh_token", "refresh_token": refresh}
+
+
+class GeminiLogin:
+    """The login of a Google account: the file of `gemini`. Its installed program says who may renew it."""
+
+    program = "gemini"
+    sends_form = True
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        installed: Path | None,
+        token_url: str = "https://oauth2.googleapis.com/token",
+    ) -> None:
+        home = environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or Path.home()
+        self._path = Path(home, ".gemini", "oauth_creds.json")
+        self._installed = installed
+        self.token_url = token_url
+
+    @property
+    def place(self) -> str:
+        """The file."""
+        return str(self._path)
+
+    def read(self) -> LoginTokens:
+        """The tokens; their time of expiry is in milliseconds."""
+        login = _read_json(self._path)
+        access, expires = str_at(login, "access_token"), count_at(login, "expiry_date")
+        if not access:
+            raise UsageError(f"there is no Gemini login in {self._path}. Run `gemini` and log in with Google.")
+        return LoginTokens(
+            access=access,
+            refresh=str_at(login, "refresh_token"),
+            expires_at=None if expires is None else expires / 1000,
+        )
+
+    def write(self, tokens: LoginTokens, answer: Mapping[str, Any]) -> None:
+        """Keep them, with the id token that came with them."""
+        content = as_dict(_read_json(self._path)) or {}
+        kept = {**content, "access_token": tokens.access, "refresh_token": tokens.refresh}
+        if tokens.expires_at is not None:
+            kept["expiry_date"] = int(tokens.expires_at * 1000)
+        if (identity := str_at(answer, "id_token")) is not None:
+            kept["id_token"] = identity
+        _write_json(self._path, kept)
+
+    def grant(self, refresh: str) -> Mapping[str, str] | None:
+        """The name and the word by which the installed program is known to Google, and the refresh token."""
+        client = None if self._installed is None else _find_google_client(self._installed)
+        if client is None:
+            return None
+        return {
+            "grant_type": "refresh_token",
+            "client_id": client[0],
+            "client_secret": client[1],
+            "refresh_token": refresh,
+        }
+
+
+_CLIENT_ID = re.compile(rb"\bOAUTH_CLIENT_ID\w* ?= ?[\"']([\w.-]+\.apps\.googleusercontent\.com)[\"']")
+_CLIENT_SECRET = re.compile(rb"\bOAUTH_CLIENT_SECRET\w* ?= ?[\"']([\w-]+)[\"']")
+
+
+def _find_google_client(program: Path) -> tuple[str, str] | None:
+    """How a program names itself when it asks Google for tokens, as its files state it for everyone to read."""
+    for file in sorted(program.parent.rglob("*.js")):
+        content = file.read_bytes()
+        name, word = _CLIENT_ID.search(content), _CLIENT_SECRET.search(content)
+        if name and word:
+            return name[1].decode(), word[1].decode()
+    return None
 
 
 def _read_json(path: Path) -> object:
