@@ -43,6 +43,7 @@ def test_all_that_is_wrong_with_arms_of_a_real_agent_is_said_before_anything_is_
         "served": CLAUDE | {"mcp_servers": {"zoo": {"command": ["no-such-server"]}}},
         "deaf": CLAUDE | {"skills": ["greeting"], "flags": ["--disable-slash-commands"]},
         "misspelt": CLAUDE | {"model": "sonet"},
+        "unknown": CLAUDE | {"model": "opus-9-ultra"},
     }
     with ModelServer(SOLVED) as server:
         claude.write(server, arms, judges=[GONE], task={"rubric": RUBRIC})
@@ -51,15 +52,17 @@ def test_all_that_is_wrong_with_arms_of_a_real_agent_is_said_before_anything_is_
 
     lines = refused.err.splitlines()
     assert (refused.code, paid) == (2, 0)
-    assert lines[0].startswith("outweigh: tried 4 arms on the scripted model, which is free, in ")
-    assert lines[0].endswith(" s: 2 of 4 apply as declared")
-    assert lines[1] == "outweigh: nothing was run or paid for: 4 problems were found."
+    assert lines[0].startswith("outweigh: tried 5 arms on the scripted model, which is free, in ")
+    assert lines[0].endswith(" s: 3 of 5 apply as declared")
+    assert lines[1] == "outweigh: nothing was run or paid for: 5 problems were found."
     for start in (
         "- judge 'gone': there is no program '/no/such/judge'",
         "- arm 'served' (claude-code): the MCP server 'zoo' is declared and",
         "- arm 'deaf' (claude-code): the skill 'greeting' is declared and was not loaded. A skill must lie where",
         "- arm 'misspelt' would ask for the model 'sonet', but no price list has that name, so its cost would be "
         "unknown. Did you mean 'sonnet'",
+        "- arm 'unknown' would ask for the model 'opus-9-ultra', but no price list has that name, so its cost would be "
+        "unknown. Did you mean 'opus'",
     ):
         assert any(line.startswith(start) for line in lines), refused.err
     assert lines[-1] == "To run it as it is, add -y."

@@ -144,15 +144,18 @@ class _UnpricedModels:
     def _similar(self, model: str, arms: list[Arm]) -> list[str]:
         """Known names that it may be a misspelling of; none where it is a known name in another spelling."""
         known: dict[str, None] = {}
+        aliases: dict[str, None] = {}
         for arm in arms:
-            known |= dict.fromkeys(getattr(load_adapter("agent", arm.agent), "model_aliases", {}))
             known |= dict.fromkeys(listed_models(provider_of_arm(arm)))
+            aliases |= dict.fromkeys(getattr(load_adapter("agent", arm.agent), "model_aliases", {}))
             if (file := own_price_file(self._suite, arm.provider_name)) is not None:
                 known |= dict.fromkeys(read_prices(file).names)
         own = bare_model_name(model).replace(":", "-")  # local servers write a tag after a colon
         if own in map(bare_model_name, known):
             return []
-        return get_close_matches(model.rpartition("/")[2], list(known), 2, LEAST_SIMILARITY)
+        asked = model.rpartition("/")[2]
+        families = [alias for alias in aliases if asked.startswith(alias) and any(alias in name for name in known)]
+        return get_close_matches(asked, [*known, *aliases], 2, LEAST_SIMILARITY) or families
 
 
 def _arms_by_unpriced_model(suite: LoadedSuite, tried: Mapping[str, TriedArm]) -> dict[str, list[Arm]]:
