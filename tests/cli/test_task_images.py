@@ -214,6 +214,27 @@ def test_where_no_engine_works_auto_says_what_is_missing(
     assert "task_images = false" in said
 
 
+@pytest.mark.needs_bubblewrap
+def test_a_store_that_was_begun_without_images_is_not_mixed_with_runs_in_them(
+    bench: Bench, base: str, outweigh: Outweigh
+) -> None:
+    """Without its image, a task starts from the files beside its Dockerfile, as it did before images were used."""
+    require("bubblewrap", load_adapter("sandbox", "bubblewrap").missing())
+    bench.task(
+        "greet", recipe(base), "#!/bin/sh\n[ -e greeting.txt ] && r=1\necho ${r:-0} > /logs/verifier/reward.txt\n"
+    )
+    (bench.folder / "tasks" / "greet" / "solution" / "solve.sh").write_text("#!/bin/sh\ntouch greeting.txt\n")
+    bench.suite({"a": shell("ls -A; touch greeting.txt")}, sandbox={"task_images": False})
+    begun = outweigh("run", "-c", str(bench.folder), "-o", str(bench.store))
+    bench.suite({"a": shell("ls -A; touch greeting.txt")})
+
+    ended = outweigh("run", "-c", str(bench.folder), "-o", str(bench.store), "-k", "2")
+
+    assert begun.code == 0, begun.err
+    assert ended.code == 2
+    assert 'set kind = "bubblewrap" under [sandbox]' in " ".join(ended.err.split())
+
+
 @pytest.mark.parametrize(
     ("agent", "program", "model"), [("claude-code", "claude", "claude-sonnet-4-5"), ("codex", "codex", "gpt-5")]
 )

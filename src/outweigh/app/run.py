@@ -32,7 +32,11 @@ from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
 from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
 from outweigh.app.suite_versions import ReusedResults, SuiteVersions, find_versions
-from outweigh.app.task_images import prepare_task_images, require_agents_start
+from outweigh.app.task_images import (
+    prepare_task_images,
+    refuse_store_without_images,
+    require_agents_start,
+)
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.try_arms import TryRequest
 from outweigh.app.until_decided import Looks, looks_of_store
@@ -224,6 +228,7 @@ class _SuiteRun:
         """Attempt the trials in sandboxes of this machine."""
         signals, label = StopSignals(), engine_label(self.folder)
         # Before anything is stored or paid for: an image may not build, and an agent may not start in it.
+        refuse_store_without_images(self.folder, self.suite)
         images = prepare_task_images(self.suite, adapters.sandboxes, self.observer.notify)
         require_agents_start(self.suite, adapters.sandboxes, adapters.agents, images)
         adapters = replace(adapters, images=images)

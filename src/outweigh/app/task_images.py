@@ -19,6 +19,7 @@ from outweigh.model.failure import detail_line
 from outweigh.model.task import Task
 from outweigh.ports.agents import Agent
 from outweigh.ports.sandboxes import CommandEnding, ReadyImage, SandboxProvider, SandboxRequest, UsesImages, path_inside
+from outweigh.store.preflight_file import read_preflight
 
 Notify = Callable[[str], None]
 NO_IMAGES: Mapping[str, ReadyImage] = MappingProxyType({})
@@ -55,6 +56,19 @@ def _refuse_tasks_without_image(suite: LoadedSuite, wanted: Sequence[Task]) -> N
         raise UsageError(
             f"task {wanted[0].id!r} has an image of its own, so the suite runs in containers, and task {other.id!r} "
             "has none. Give it an environment/Dockerfile, or set image under [sandbox] for tasks without one."
+        )
+
+
+def refuse_store_without_images(folder: Path, suite: LoadedSuite) -> None:
+    """Refuse to add runs in images to a store whose tasks were tried without, as earlier releases did."""
+    kept = read_preflight(folder)
+    ids = {task.id for task in suite.tasks if has_own_image(suite.spec.sandbox, task)}
+    if kept is None or suite.spec.sandbox.kind != "auto":
+        return
+    if any(result.task_id in ids and result.sandbox != "container" for result in kept.tasks):
+        raise UsageError(
+            f"{folder} was begun in bubblewrap, and its tasks have images of their own, in which they now run. To add "
+            'to it, set kind = "bubblewrap" under [sandbox]; to use the images, run into another folder with -o.'
         )
 
 

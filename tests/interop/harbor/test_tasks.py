@@ -62,6 +62,8 @@ def test_a_task_of_harbors_own_is_taken_as_it_is(tmp_path: Path) -> None:
         ({"checks": [{"type": "file_exists", "name": "there", "path": "answer.txt"}]}, "no checks but tests/test.sh"),
         ({"workspace": {"type": "folder", "path": "tests"}}, "its workspace is not environment/"),
         ({"workspace": {"type": "git", "repository": ".", "commit": "HEAD"}}, "its workspace is not environment/"),
+        ({"setup": ["make"]}, "Harbor has no setup"),
+        ({"checker": {"environment": {"A": "b"}}}, "Harbor has no setup"),
     ],
 )
 def test_a_task_that_means_more_than_harbor_knows_is_refused(

@@ -19,6 +19,7 @@ from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, McpServer, OverlayFile
 from outweigh.model.suite import GatewaySpec, HarborSpec, SandboxSpec, SuiteSpec
 from outweigh.model.task import FolderSource, Task
+from outweigh.model.task_environment import NO_STAGE
 from outweigh.model.untrusted_json import as_amount, as_dict, as_name
 
 
@@ -119,6 +120,8 @@ def _task_problems(task: Task, folder: Path, document: Mapping[str, Any]) -> Ite
         yield f"it has no environment/{DOCKERFILE}, which Harbor would build; write one."
     if task.workspace is not None and not _is_folder(task.workspace, place):
         yield f"its workspace is not environment/; let environment/{DOCKERFILE} fetch it."
+    if (task.work, task.checking) != (NO_STAGE, NO_STAGE):
+        yield "Harbor has no setup, teardown, variables and services of [metadata.outweigh]; put them into its image."
 
 
 def _is_folder(workspace: object, place: Path) -> bool:
