@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from tests.agents.live_agent import LiveAgent
 
 from outweigh.agents.aider import AiderAgent
@@ -55,6 +56,25 @@ def test_the_gateway_is_its_provider() -> None:
         "OPENAI_API_BASE": f"{MODEL_ACCESS.base_url}/v1",
         "OPENAI_API_KEY": MODEL_ACCESS.key,
     }
+
+
+@pytest.mark.parametrize(
+    ("alias", "provider", "variable"),
+    [
+        ("sonnet", "anthropic", "ANTHROPIC_API_BASE"),
+        ("flash", "gemini", "GEMINI_API_BASE"),
+        ("4o", "openai", "OPENAI_API_BASE"),
+    ],
+)
+def test_an_alias_of_its_own_is_passed_on_and_led_to_its_provider(alias: str, provider: str, variable: str) -> None:
+    arm = an_agent_arm("aider", model=alias)
+
+    launch = AiderAgent().launch(an_attempt(arm), "/home/agent")
+
+    assert launch.arguments[:2] == ("--model", alias)
+    assert variable in launch.gateway_variables
+    assert AiderAgent().provider(arm) == provider
+    assert AiderAgent().resolved_models(arm) != ()
 
 
 class TestAider(LiveAgent):

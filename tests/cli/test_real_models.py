@@ -10,7 +10,7 @@ from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.testing.model_server import ModelServer, Script
 
-PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini"}
+PROGRAMS = {"aider": "aider", "claude-code": "claude", "codex": "codex", "gemini-cli": "gemini"}
 
 
 def run_models(folder: Path, agent: str, models: tuple[str, str], script: Script = SOLVED) -> dict[str, RunRecord]:
@@ -28,6 +28,7 @@ def run_models(folder: Path, agent: str, models: tuple[str, str], script: Script
     [
         ("claude-code", {"sonnet[1m]": ("sonnet",), "opusplan": ("sonnet",)}),
         ("claude-code", {"opus[1m]": ("opus",), "haiku": ("haiku",)}),
+        ("aider", {"sonnet": ("claude-sonnet",), "4o": ("gpt-4o",)}),
         ("gemini-cli", {"flash": ("flash",), "auto": ("flash-lite", "gemini")}),
     ],
 )

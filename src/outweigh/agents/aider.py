@@ -8,6 +8,7 @@ follow `#### `, aider's own follow `> `, and the rest is the model's.
 
 import re
 from dataclasses import replace
+from types import MappingProxyType
 
 from outweigh.agents.command_line import (
     CommandLineAgent,
@@ -250,6 +251,13 @@ class AiderOptions(ProgramOptions, frozen=True, kw_only=True):
     files: list[str] = []  # noqa: RUF012 - msgspec copies defaults
 
 
+_PROVIDERS_OF_ALIASES = {
+    **dict.fromkeys(("sonnet", "haiku", "opus"), "anthropic"),
+    **dict.fromkeys(("flash", "flash-lite", "gemini"), "gemini"),
+    "4o": "openai",
+}
+
+
 class AiderAgent(CommandLineAgent):
     """Applies the edits in the model's answers; reads `CONVENTIONS.md` and supports neither skills nor tool servers."""
 
@@ -261,15 +269,26 @@ class AiderAgent(CommandLineAgent):
     needs_model = True
     bypass_variables = LITELLM_BYPASS_VARIABLES
     background_models = ("*-mini*", "*nano*", "*haiku*", "*flash*")
+    model_aliases = MappingProxyType(
+        {
+            "sonnet": ("claude-*sonnet*",),
+            "haiku": ("claude-*haiku*",),
+            "opus": ("claude-*opus*",),
+            "4o": ("gpt-4o",),
+            "flash": ("gemini-*flash", "gemini-*flash-preview*"),
+            "flash-lite": ("gemini-*flash-lite*",),
+            "gemini": ("gemini-*pro*",),
+        }
+    )
     keys = LITELLM_KEYS
 
     def provider(self, arm: Arm) -> str | None:
-        """The provider in the model's name."""
-        return litellm_provider(arm.model)
+        """The provider in the model's name, or of the alias."""
+        return _PROVIDERS_OF_ALIASES.get(arm.model or "") or litellm_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`aider` with the prompt in a file; its report is in its log."""
-        route, printed = litellm_route(request), AiderReader()
+        route, printed = litellm_route(request, _PROVIDERS_OF_ALIASES), AiderReader()
         return Launch(
             arguments=(
                 *("--model", route.model, "--message-file", f"{home}/{_PROMPT}", "--yes-always"),

@@ -61,11 +61,16 @@ class LitellmRoute(NamedTuple):
     variables: Mapping[str, str]
 
 
-def litellm_route(request: AttemptRequest) -> LitellmRoute:
-    """The route through the gateway, where all but Anthropic and Gemini use OpenAI's API; without it, as named."""
+def litellm_route(request: AttemptRequest, providers_of_aliases: Mapping[str, str] | None = None) -> LitellmRoute:
+    """The route through the gateway, where all but Anthropic and Gemini use OpenAI's API; without it, as named.
+
+    An alias of the program's own, whose provider is known, is passed on as it is.
+    """
     access, named = request.model_access, request.arm.model or ""
     if access is None:
         return LitellmRoute(named, {})
+    if (provider := (providers_of_aliases or {}).get(named)) is not None:
+        return LitellmRoute(named, _variables(provider, access))
     api, model = litellm_provider(named), named.partition("/")[2] or named
     return LitellmRoute(f"{api}/{model}", _variables(api, access))
 
