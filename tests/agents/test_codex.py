@@ -77,6 +77,14 @@ def test_tool_servers_are_part_of_its_settings() -> None:
     }
 
 
+def test_a_server_whose_name_it_would_not_take_is_refused_with_the_way_out() -> None:
+    complaint = CodexAgent().missing(an_agent_arm("codex", mcp_servers={"my files": McpServer(command=["files"])}))
+
+    assert complaint == (
+        "arms.plain.mcp_servers: codex starts no server that is called 'my files'; use letters, digits, - and _ only."
+    )
+
+
 @pytest.mark.parametrize("path", [".codex/hooks.json", ".codex/config.toml"])
 def test_hooks_that_the_arm_brings_run_without_a_nod(path: str) -> None:
     brought = (OverlayFile(path=path, sha256="0" * 64, executable=False),)

@@ -5,9 +5,9 @@ the user's own configuration never reaches a trial.
 """
 
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -16,18 +16,19 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from outweigh.agents.credentials import describe_credentials, describe_missing_login
+from outweigh.agents.home_files import collect_artifacts, remove_litter, write_files
 from outweigh.agents.installed_program import InstalledProgram, current_python, find_program
 from outweigh.agents.model_provider import provider_hosts, stated_hosts
 from outweigh.agents.outcomes import explain_exit_code, missing_in_sandbox, outcome_from_report
 from outweigh.agents.server_headers import header_values
 from outweigh.agents.server_start import (
-    RECORDS,
     RECORDS_ARTIFACT,
     read_server_starts,
     recorded_servers,
     recorder_files,
     with_recorders,
 )
+from outweigh.agents.watch_records import RecordWatch
 from outweigh.errors import UsageError
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.arm import Arm
@@ -37,7 +38,7 @@ from outweigh.model.model_name import bare_model_name
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.source_document import convert_options
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, ServerEvidence, build_outcome
-from outweigh.ports.sandboxes import CommandEnding, Sandbox, SandboxError, bare_sandbox, path_inside
+from outweigh.ports.sandboxes import Sandbox, path_inside
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
 
 HomeArtifacts = Mapping[str, bytes]
@@ -79,43 +80,6 @@ def build_prompt(request: AttemptRequest) -> str:
     return request.task.instruction if extra is None else f"{request.task.instruction.rstrip()}\n\n{extra}"
 
 
-_ARTIFACT_SIZE_LIMIT = 64 * 2**20
-_CLEANUP_TIMEOUT_SECONDS = 60.0
-_CAT_FILES = 'cd && set -- $1 && for file; do [ -f "$file" ] && [ ! -L "$file" ] && cat -- "$file"; done; true'
-
-
-def _collect_artifacts(sandbox: Sandbox, leaves: Mapping[str, str]) -> dict[str, bytes]:
-    """The contents of the matching files by artifact name, concatenated; patterns must not contain blanks."""
-    found = {name: _read_artifact(sandbox, pattern) for name, pattern in leaves.items()}
-    return {name: content for name, content in found.items() if content}
-
-
-def _remove_litter(sandbox: Sandbox, litter: Sequence[str]) -> None:
-    """Remove files that the program created for itself, so that they do not count as work."""
-    if litter:
-        command = ["/bin/sh", "-c", "rm -rf -- " + " ".join(litter)]
-        with suppress(SandboxError):  # the agent can leave a workspace in which no command starts
-            bare_sandbox(sandbox).exec(command, environment={}, timeout_seconds=_CLEANUP_TIMEOUT_SECONDS)
-
-
-def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
-    content = bytearray()
-
-    def take(chunk: bytes) -> None:
-        content.extend(chunk[: _ARTIFACT_SIZE_LIMIT - len(content)])
-
-    try:
-        done = bare_sandbox(sandbox).exec(
-            ["/bin/sh", "-c", _CAT_FILES, "sh", pattern],
-            environment={"HOME": sandbox.home},
-            timeout_seconds=_CLEANUP_TIMEOUT_SECONDS,
-            on_output=take,
-        )
-    except SandboxError:  # the agent can leave a workspace in which no command starts
-        return b""
-    return bytes(content) if done.ending is CommandEnding.EXITED else b""
-
-
 class LocationOptions(Spec, frozen=True, kw_only=True):
     """Options of every command-line agent. With `in_image` the program is expected inside the sandbox only."""
 
@@ -143,6 +107,8 @@ class CommandLineAgent(ABC):
     """How to install it, in a few words."""
     options: ClassVar[type[LocationOptions]] = ProgramOptions
     starts_servers: ClassVar[bool] = True
+    server_names: ClassVar[str | None] = None
+    """A pattern of the names that it takes for a server, where it takes not all: it would leave the others out."""
     tool_forms: ClassVar[tuple[str, ...] | None] = None
     """How it names the tools of a server to its model, such as `mcp__{server}__{tool}`; None where that is unknown."""
     ignores_no_proxy: ClassVar[bool] = False
@@ -182,8 +148,8 @@ class CommandLineAgent(ABC):
             options = self.options_of(arm)
         except UsageError as error:
             return str(error)
-        if arm.mcp_servers and not self.starts_servers:
-            return f"arms.{arm.name}.mcp_servers: {self.name} starts no tool servers; leave them out."
+        if (refused := self._refused_servers(arm)) is not None:
+            return refused
         if self.needs_model and arm.model is None:
             return f"arms.{arm.name}: {self.name} has no default model; set `model`."
         if self.names_provider and arm.model is not None and "/" not in arm.model:
@@ -218,22 +184,23 @@ class CommandLineAgent(ABC):
         if missing is not None:
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
         launch = self.launch(replace(request, arm=with_recorders(request.arm, sandbox.home)), sandbox.home)
-        _write_files(sandbox.host_home, {**launch.files, **self._recorder_files(request, sandbox.home)})
+        write_files(sandbox.host_home, {**launch.files, **self._recorder_files(request, sandbox.home)})
         command = [path_inside(sandbox, word) for word in self.command(request.arm)]
         environment = self._environment(request, launch, sandbox.home)
         missing = missing_in_sandbox(sandbox, command[0], environment)
         if missing is not None:
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
-        done = sandbox.exec(
-            [*command, *launch.arguments, *request.arm.flags],
-            environment=environment,
-            timeout_seconds=request.timeout_seconds,
-            stdin=launch.stdin,
-            on_output=launch.on_output,
-        )
-        records = {RECORDS_ARTIFACT: RECORDS} if recorded_servers(request.arm) else {}
-        artifacts = _collect_artifacts(sandbox, {**launch.artifacts, **records})
-        _remove_litter(sandbox, launch.workspace_litter)
+        watch = RecordWatch(sandbox.host_home, request.arm)
+        with watch.watching():
+            done = sandbox.exec(
+                [*command, *launch.arguments, *request.arm.flags],
+                environment=environment,
+                timeout_seconds=request.timeout_seconds,
+                stdin=launch.stdin,
+                on_output=launch.on_output,
+            )
+        artifacts = {**collect_artifacts(sandbox, launch.artifacts), **watch.artifact(sandbox)}
+        remove_litter(sandbox, launch.workspace_litter)
         report = explain_exit_code(launch.report(artifacts), done, launch.exit_codes)
         outcome = outcome_from_report(
             self._identity(request, report.version, report.model), request.task, done, report, artifacts
@@ -303,6 +270,17 @@ class CommandLineAgent(ABC):
         found = self.installed(arm)
         return (self.program_of(arm),) if found is None else found.command
 
+    def _refused_servers(self, arm: Arm) -> str | None:
+        if arm.mcp_servers and not self.starts_servers:
+            return f"arms.{arm.name}.mcp_servers: {self.name} starts no tool servers; leave them out."
+        for name in arm.mcp_servers:
+            if self.server_names is not None and not re.fullmatch(self.server_names, name):
+                return (
+                    f"arms.{arm.name}.mcp_servers: {self.name} starts no server that is called {name!r}; use letters, "
+                    "digits, - and _ only."
+                )
+        return None
+
     def secrets_of_servers(self, request: AttemptRequest) -> tuple[str, ...]:
         """The arm's secrets that tool servers are to get, for settings that must name them."""
         given = self._given_variables(request)
@@ -364,11 +342,3 @@ def _home_environment(home: str) -> dict[str, str]:
         "XDG_STATE_HOME": f"{home}/.local/state",
         "XDG_CACHE_HOME": f"{home}/.cache",
     }
-
-
-def _write_files(home: Path, files: Mapping[str, bytes]) -> None:
-    for path, content in files.items():
-        place = home / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("xb") as file:  # never overwrite or follow an existing file
-            file.write(content)

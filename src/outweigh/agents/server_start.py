@@ -17,10 +17,9 @@ from outweigh.model.json_text import JsonObject, try_decode_json
 from outweigh.model.untrusted_json import amount_at, bool_at, int_at, names_at, str_at
 from outweigh.ports.agents import ServerStart
 
-RECORDS = ".outweigh-servers/*.jsonl"
-"""The records in the trial's home, a file for each server."""
+RECORDS_FOLDER, RECORD_SUFFIX = ".outweigh-servers", ".jsonl"
+"""Where the records are in the trial's home, a file for each server."""
 RECORDS_ARTIFACT = "mcp-servers.jsonl"
-_FOLDER = ".outweigh-servers"
 _PYTHON, _NODE = "handshake_recorder.py", "handshake_recorder.js"
 _SCRIPT = """\
 # Starts a tool server of the arm, and records its handshake.
@@ -64,7 +63,7 @@ def recorder_files(arm: Arm, home: str, environment: Mapping[str, str], python: 
     if not names:
         return {}
     folder = Path(handshake_recorder.__file__).parent
-    programs = {f"{_FOLDER}/{program}": (folder / program).read_bytes() for program in (_PYTHON, _NODE)}
+    programs = {f"{RECORDS_FOLDER}/{program}": (folder / program).read_bytes() for program in (_PYTHON, _NODE)}
     return programs | {
         _script(number): _start_script(number, name, arm.mcp_servers[name], home, environment, python).encode()
         for number, name in enumerate(names)
@@ -72,20 +71,20 @@ def recorder_files(arm: Arm, home: str, environment: Mapping[str, str], python: 
 
 
 def _script(number: int) -> str:
-    return f"{_FOLDER}/{number}.sh"
+    return f"{RECORDS_FOLDER}/{number}.sh"
 
 
 def _start_script(
     number: int, name: str, server: McpServer, home: str, environment: Mapping[str, str], python: str
 ) -> str:
     variables = {**environment, **server.environment}
-    record = f"{home}/{_FOLDER}/{number}.jsonl"
+    record = f"{home}/{RECORDS_FOLDER}/{number}{RECORD_SUFFIX}"
     unrecorded = msgspec.json.encode({"server": name, "event": "unrecorded"}).decode()
     return _SCRIPT.format(
         exports="".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items()),
         command=shlex.join(server.command),
-        python_recorder=shlex.quote(f"{home}/{_FOLDER}/{_PYTHON}"),
-        node_recorder=shlex.quote(f"{home}/{_FOLDER}/{_NODE}"),
+        python_recorder=shlex.quote(f"{home}/{RECORDS_FOLDER}/{_PYTHON}"),
+        node_recorder=shlex.quote(f"{home}/{RECORDS_FOLDER}/{_NODE}"),
         settings=shlex.join([record, name, f"{server.start_timeout_seconds:g}"]),
         python=shlex.quote(python),
         unrecorded=shlex.quote(unrecorded),

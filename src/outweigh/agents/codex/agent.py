@@ -26,6 +26,7 @@ class CodexAgent(CommandLineAgent):
     name = "codex"
     program = "codex"
     install = "npm install -g @openai/codex"
+    server_names = r"[A-Za-z0-9_-]+"
     tool_forms = ("mcp__{server}", "mcp__{server}__{tool}")
     bypass_variables = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     keys = ("OPENAI_API_KEY",)
