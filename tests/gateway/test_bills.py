@@ -13,7 +13,12 @@ from tests.gateway.gateway_fixtures import Way, a_way_through
 from tests.gateway.plain_http import post
 
 from outweigh.engine.finish import apply_metering
+from outweigh.gateway.dialects.anthropic_messages import AnthropicResponse
+from outweigh.gateway.dialects.gemini_generate_content import GeminiResponse
+from outweigh.gateway.dialects.openai_responses import OpenAIResponsesResponse
+from outweigh.gateway.dialects.request_and_response import GenerationRequest
 from outweigh.gateway.model_gateway import ModelGateway
+from outweigh.gateway.request_cost import price_response
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.pricing import PriceTables
 from outweigh.model.provider import ApiFamily
@@ -22,9 +27,10 @@ from outweigh.model.usage import CostProvenance
 from outweigh.ports.agents import build_outcome
 from outweigh.prices import GenaiPrices
 from outweigh.testing.model_server import BillingSpec, ModelServer, Script, Turn, UsageSpec
+from outweigh.transcript.token_counts import read_provider_cost
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-6", "gpt-5.4"
+SONNET, OPUS, HAIKU, GPT = "claude-sonnet-4-5", "claude-opus-4-6", "claude-haiku-4-5", "gpt-5.4"
 MESSAGES, RESPONSES, CHAT = "/v1/messages", "/v1/responses", "/v1/chat/completions"
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 
@@ -194,6 +200,104 @@ class TestOtherPrices:
         assert call.usage == entry.tokens.usage
         # Each was sampled by itself, so neither is a long prompt.
         assert call.cost_usd == pytest.approx((203_000 * 3 + 4500 * 15) / 1e6)
+
+
+class TestResponses:
+    """What responses state that the scripted model does not."""
+
+    def test_an_advisor_and_a_fallback_are_billed_by_their_own_models(self) -> None:
+        counts = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+        parts = [
+            {"type": "message", "model": SONNET, "input_tokens": 100, "output_tokens": 10, **counts},
+            {"type": "fallback_message", "model": OPUS, "input_tokens": 200, "output_tokens": 20, **counts},
+            {
+                "type": "advisor_message",
+                "model": "claude-haiku-4-5",
+                "input_tokens": 1000,
+                "output_tokens": 0,
+                **counts,
+            },
+        ]
+        read = AnthropicResponse()
+        usage = {"input_tokens": 300, "output_tokens": 30, **counts, "iterations": parts}
+        read.read_event({"type": "message", "model": OPUS, "content": [], "usage": usage})
+        request = GenerationRequest(model=SONNET, is_streamed=False, parts=(), tools=(), first_user_texts=())
+
+        charge = price_response(PriceTables(GenaiPrices()), request, read, NOW)
+
+        assert (read.usage.input_tokens, read.usage.output_tokens) == (1300, 30)
+        expected = (100 * 3 + 10 * 15 + 200 * 5 + 20 * 25 + 1000 * 1) / 1e6
+        assert charge.usd == pytest.approx(expected)
+
+    def test_parts_that_are_not_the_whole_message_do_not_replace_its_counts(self) -> None:
+        part = {"type": "message", "input_tokens": 1, "output_tokens": 1}
+        read = AnthropicResponse()
+        usage = {"input_tokens": 1000, "output_tokens": 0, "iterations": [part, part]}
+        read.read_event({"type": "message", "model": SONNET, "content": [], "usage": usage})
+        request = GenerationRequest(model=SONNET, is_streamed=False, parts=(), tools=(), first_user_texts=())
+
+        assert price_response(PriceTables(GenaiPrices()), request, read, NOW).usd == pytest.approx(0.003)
+
+    @pytest.mark.parametrize(
+        ("usage", "usd"),
+        [
+            ({"cost": 0.25}, 0.25),
+            ({"cost": 0}, 0.0),
+            ({"cost": 0.05, "is_byok": True, "cost_details": {"upstream_inference_cost": 1.0}}, 1.05),
+            ({"cost": 0.05, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, None),
+            ({"cost": {"input_tokens_cost": 0.1, "total_cost": 0.3}}, 0.3),
+            ({"cost_in_usd_ticks": 37_756_000}, 0.0037756),
+            ({"cost": -1}, None),
+            ({"cost": "0.25"}, None),
+            ({"cost": True}, None),
+            ({"cost": None}, None),
+            ({}, None),
+        ],
+    )
+    def test_a_routers_cost_is_read_with_what_its_provider_charges(
+        self, usage: dict[str, object], usd: float | None
+    ) -> None:
+        found = read_provider_cost(usage)
+
+        assert found is None if usd is None else found == pytest.approx(usd)
+
+    def test_opening_a_page_is_no_search(self) -> None:
+        read = OpenAIResponsesResponse()
+        actions = ("search", "open_page", "find_in_page", "search")
+        output = [{"type": "web_search_call", "action": {"type": action}} for action in actions]
+        read.read_event({"output": output, "usage": {"input_tokens": 1, "output_tokens": 1}})
+
+        assert dict(read.hosted_uses) == {"web_search": 2}
+
+    def test_code_that_the_provider_runs_has_a_range(self) -> None:
+        read = AnthropicResponse()
+        ran = {"type": "server_tool_use", "name": "bash_code_execution", "input": {}}
+        read.read_event(
+            {"type": "message", "model": OPUS, "content": [ran], "usage": {"input_tokens": 1000, "output_tokens": 0}}
+        )
+        request = GenerationRequest(model=OPUS, is_streamed=False, parts=(), tools=(), first_user_texts=())
+
+        charge = price_response(PriceTables(GenaiPrices()), request, read, NOW)
+
+        assert charge.usd is None
+        assert charge.low_usd == pytest.approx(0.005)
+        assert charge.high_usd == pytest.approx(0.055)
+
+    @pytest.mark.parametrize(
+        ("stated", "tier"),
+        [
+            ("ON_DEMAND", "standard"),
+            ("ON_DEMAND_PRIORITY", "priority"),
+            ("ON_DEMAND_FLEX", "flex"),
+            ("PROVISIONED_THROUGHPUT", "provisioned_throughput"),
+            ("TRAFFIC_TYPE_UNSPECIFIED", "unspecified"),
+        ],
+    )
+    def test_geminis_names_of_tiers_are_those_of_the_others(self, stated: str, tier: str) -> None:
+        read = GeminiResponse()
+        read.read_event({"usageMetadata": {"promptTokenCount": 1, "trafficType": stated}})
+
+        assert read.service_tier == tier
 
 
 class TestUnknown:

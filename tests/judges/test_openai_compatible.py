@@ -10,9 +10,10 @@ from tests.judges.backends import HOUR, a_judge, a_server, closed_port, saying
 from outweigh.judges.openai_compatible import OpenAiCompatibleJudge
 from outweigh.model.failure import FailureKind
 from outweigh.model.suite import JudgeSpec
+from outweigh.model.usage import CostProvenance
 from outweigh.ports.judges import Judge
 from outweigh.testing.judge_contract import JUDGE_ANSWER, JudgeContract, a_question
-from outweigh.testing.model_server import ErrorSpec, ModelServer, Script, Turn, UsageSpec
+from outweigh.testing.model_server import BillingSpec, ErrorSpec, ModelServer, Script, Turn, UsageSpec
 
 ANSWER_TEXT = msgspec.json.encode(JUDGE_ANSWER).decode()
 
@@ -55,6 +56,16 @@ def test_input_is_counted_without_what_was_cached() -> None:
         )
 
     assert (answer.usage.input_tokens, answer.usage.cache_read_tokens, answer.usage.output_tokens) == (7, 300, 5)
+
+
+def test_what_a_router_says_that_it_charged_is_the_cost() -> None:
+    charged = msgspec.structs.replace(saying(ANSWER_TEXT), billing=BillingSpec(cost_usd=0.0123))
+    with a_server(charged) as server:
+        answer = OpenAiCompatibleJudge().judge(
+            a_question(a_judge("openai-compatible", base_url=f"{server.url}/v1", key=""))
+        )
+
+    assert (answer.cost.usd, answer.cost.provenance) == (0.0123, CostProvenance.PROVIDER)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,9 @@ from outweigh.model.json_text import decode_json
 from outweigh.model.provider import KeyVariable
 from outweigh.model.suite import JudgeSpec
 from outweigh.model.untrusted_json import dict_at, dicts_at, str_at
+from outweigh.model.usage import provider_cost
 from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
-from outweigh.transcript.token_counts import read_provider_usage
+from outweigh.transcript.token_counts import read_provider_cost, read_provider_usage
 
 ANSWER_BYTES_LIMIT = 16 * 2**20
 _SHOWN = 500
@@ -108,22 +109,23 @@ def _body(question: JudgeQuestion, options: _Options) -> dict[str, Any]:
 
 
 def _answer(content: object, options: _Options) -> JudgeAnswer:
-    usage, model = read_provider_usage(dict_at(content, "usage")), str_at(content, "model")
+    counts, model = dict_at(content, "usage"), str_at(content, "model")
+    usage, cost = read_provider_usage(counts), provider_cost(read_provider_cost(counts))
     choice = next(iter(dicts_at(content, "choices")), {})
     finish, refusal = str_at(choice, "finish_reason"), str_at(choice, "message", "refusal")
     if refusal or finish == "content_filter":
         declined = make_failure(
             FailureKind.REFUSAL, f"the judge declined to answer: {(refusal or finish or '')[:_SHOWN]}"
         )
-        return failed_answer(declined, usage=usage, model=model)
+        return failed_answer(declined, usage=usage, model=model, cost=cost)
     if finish == "length":
-        return failed_answer(truncated_answer(options.max_tokens), usage=usage, model=model)
+        return failed_answer(truncated_answer(options.max_tokens), usage=usage, model=model, cost=cost)
     words = str_at(choice, "message", "content")
     if words is None:
         return failed_answer(
-            make_failure(FailureKind.NO_RESULT, "the service's answer has no text"), usage=usage, model=model
+            make_failure(FailureKind.NO_RESULT, "the service's answer has no text"), usage=usage, model=model, cost=cost
         )
-    return answered(words, usage=usage, model=model)
+    return answered(words, usage=usage, model=model, cost=cost)
 
 
 def _refused(fault: HTTPError) -> Failure:

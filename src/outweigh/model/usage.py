@@ -135,6 +135,11 @@ def reported_cost(usd: float | None) -> Cost:
     return UNKNOWN_COST if usd is None else Cost(usd=usd, provenance=CostProvenance.REPORTED, price_table=None)
 
 
+def provider_cost(usd: float | None) -> Cost:
+    """The cost that a provider itself states, such as a router; unknown where it is None."""
+    return UNKNOWN_COST if usd is None else Cost(usd=usd, provenance=CostProvenance.PROVIDER, price_table=None)
+
+
 class BilledUsage(Stored, frozen=True):
     """What responses state about their bill: of one request, or of several that differ in nothing but their size.
 

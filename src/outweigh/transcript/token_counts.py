@@ -1,9 +1,9 @@
-"""Arithmetic on token counts of which some are unknown, and the usage that OpenAI-style APIs report."""
+"""Arithmetic on token counts of which some are unknown, and the usage and cost that OpenAI-style APIs report."""
 
 from collections.abc import Sequence
 
 from outweigh.model.json_text import JsonObject
-from outweigh.model.untrusted_json import as_count, count_at, value_at
+from outweigh.model.untrusted_json import amount_at, as_count, count_at, value_at
 from outweigh.model.usage import NO_USAGE, Usage
 
 
@@ -87,3 +87,23 @@ def _detail(counts: JsonObject, *keys: str) -> int | None:
     """A count that is left out where it is zero."""
     found = value_at(counts, *keys)
     return 0 if found is None else as_count(found)
+
+
+_TICKS_PER_DOLLAR = 1e10
+"""xAI states costs in `cost_in_usd_ticks`."""
+
+
+def read_provider_cost(usage: JsonObject) -> float | None:
+    """The dollars that a provider says a request cost, which routers do and providers of models mostly do not.
+
+    OpenRouter charges only its fee for requests with a key of one's own, and names what the provider charges.
+    """
+    if (ticks := count_at(usage, "cost_in_usd_ticks")) is not None:
+        return ticks / _TICKS_PER_DOLLAR
+    if isinstance(usage.get("cost"), dict):
+        return amount_at(usage, "cost", "total_cost")
+    charged = amount_at(usage, "cost")
+    if charged is None or usage.get("is_byok") is not True:
+        return charged
+    upstream = amount_at(usage, "cost_details", "upstream_inference_cost")
+    return None if upstream is None else charged + upstream

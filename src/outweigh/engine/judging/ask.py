@@ -20,7 +20,16 @@ from outweigh.model.pricing import PriceTables
 from outweigh.model.redact import storable_text
 from outweigh.model.run_record import ArtifactReader
 from outweigh.model.suite import JudgeSpec
-from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost, sum_usage
+from outweigh.model.usage import (
+    NO_USAGE,
+    UNKNOWN_COST,
+    Cost,
+    CostProvenance,
+    Usage,
+    provider_cost,
+    reported_cost,
+    sum_usage,
+)
 from outweigh.ports.judges import Judge, JudgeAnswer, JudgeQuestion
 
 ParsedAnswer = TypeVar("ParsedAnswer")
@@ -240,7 +249,8 @@ def _total_cost(
         return usage, UNKNOWN_COST
     tables = sorted({cost.price_table for cost in costs if cost.price_table is not None})
     if not tables:
-        return usage, reported_cost(sum(known))
+        by_provider = bool(costs) and all(cost.provenance is CostProvenance.PROVIDER for cost in costs)
+        return usage, provider_cost(sum(known)) if by_provider else reported_cost(sum(known))
     return usage, Cost(usd=sum(known), provenance=CostProvenance.PRICED, price_table=" and ".join(tables))
 
 

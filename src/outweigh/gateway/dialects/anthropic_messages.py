@@ -17,13 +17,13 @@ from outweigh.gateway.dialects.request_and_response import (
     data_part,
     fetches_files,
     joined_texts,
-    read_provider_cost,
     text_part,
     unique_names,
 )
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, name_at, str_at, strings_in
 from outweigh.model.usage import Component, Usage
+from outweigh.transcript.token_counts import read_provider_cost
 
 _SUB_AGENT_MARK = "cc_is_subagent=true"
 """Claude Code marks sub-agents by this text in the system prompt."""

@@ -16,13 +16,13 @@ from outweigh.gateway.dialects.request_and_response import (
     data_part,
     fetches_files,
     joined_texts,
-    read_provider_cost,
     text_part,
     unique_names,
 )
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, name_at, str_at
 from outweigh.model.usage import Component
+from outweigh.transcript.token_counts import read_provider_cost
 
 _FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 

@@ -15,7 +15,7 @@ import msgspec
 
 from outweigh.gateway.dialects.api_errors import ReportedError
 from outweigh.model.json_text import JsonObject, try_decode_json
-from outweigh.model.untrusted_json import amount_at, count_at, dicts_at, strings_in, value_at
+from outweigh.model.untrusted_json import dicts_at, strings_in, value_at
 from outweigh.model.usage import Component, Usage, sum_usage
 
 IMAGE_BYTES = 6_000
@@ -171,26 +171,6 @@ class Sampling(NamedTuple):
     model: str | None
     usage: Usage
     hour_write_tokens: int
-
-
-_TICKS_PER_DOLLAR = 1e10
-"""xAI states costs in `cost_in_usd_ticks`."""
-
-
-def read_provider_cost(usage: JsonObject) -> float | None:
-    """The dollars that a provider says a request cost, which routers do and providers of models mostly do not.
-
-    OpenRouter charges only its fee for requests with a key of one's own, and names what the provider charges.
-    """
-    if (ticks := count_at(usage, "cost_in_usd_ticks")) is not None:
-        return ticks / _TICKS_PER_DOLLAR
-    if isinstance(usage.get("cost"), dict):
-        return amount_at(usage, "cost", "total_cost")
-    charged = amount_at(usage, "cost")
-    if charged is None or usage.get("is_byok") is not True:
-        return charged
-    upstream = amount_at(usage, "cost_details", "upstream_inference_cost")
-    return None if upstream is None else charged + upstream
 
 
 def joined_texts(content: object) -> str:
