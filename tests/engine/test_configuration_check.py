@@ -190,6 +190,8 @@ def test_settings_that_declare_nothing_or_cannot_be_read_expect_nothing(content:
         (".claude/commands/a.md", "---\nmodel: 'claude-opus-4-6'  # large\n---\n", ("claude-opus-4-6",)),
         (".claude/skills/a/SKILL.md", '---\nmodel: "haiku"\n---\n', ("haiku",)),
         (".claude/agents/a.md", "model: opus\n", ()),
+        (".claude/agents/a.md", "---\nmodel: claude-*\n---\n", ()),
+        (".claude/agents/a.md", "---\nmodel: '*'\n---\n", ()),
         ("src/a.md", "---\nmodel: opus\n---\n", ()),
     ],
 )

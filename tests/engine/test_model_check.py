@@ -148,6 +148,13 @@ def test_an_answer_names_the_model_where_the_request_does_not() -> None:
     ]
 
 
+def test_a_file_of_the_arm_does_not_open_all_models_of_a_provider() -> None:
+    wanted = declared_model(bare_arm("plain", "claude-code", "haiku"), ClaudeCodeAgent(), {}, in_files=("best",))
+
+    assert wanted is not None
+    assert not may_ask(wanted, "claude-opus-4-6")
+
+
 class OldAdapter:
     """An adapter that names what its aliases stand for among its other models."""
 

@@ -85,7 +85,8 @@ def models_in_files(arm: Arm, overlays: Mapping[str, bytes], places: AgentFileLo
     for file in arm.overlay:
         if configuration_kind(file.path, arm.agent, places) in _WITH_MODEL:
             name = _named_model(PurePosixPath(file.path), overlays[file.sha256])
-            if name is not None and name != _OWN_MODEL:
+            # A file may come from whoever proposes a change, so it names single models and no patterns.
+            if name is not None and name != _OWN_MODEL and "*" not in name:
                 found[name] = None
     return tuple(found)
 

@@ -20,6 +20,9 @@ _CHOSEN_BY_ROUTER = frozenset({"auto", "model-router"})
 """Names by which a router is asked to choose any model itself."""
 
 
+_ANY_OF_FAMILY = "-*"
+"""How a pattern ends that takes in all models of a provider, which only the arm itself may ask for."""
+
 _SAME_MODEL_HINT = "if these are one model, say so by model_aliases under [gateway]"
 
 
@@ -70,7 +73,7 @@ def declared_model(
     meant = agent.resolved_models(arm) if isinstance(agent, ResolvesModels) else others
     for name in in_files:
         resolved = agent.resolved_models(replace(arm, model=name)) if isinstance(agent, ResolvesModels) else ()
-        others = (*others, name, *resolved)
+        others = (*others, name, *(pattern for pattern in resolved if not pattern.endswith(_ANY_OF_FAMILY)))
     return DeclaredModel(name=arm.model, stands_for=(*own, *meant), others=others, aliases=aliases)
 
 
