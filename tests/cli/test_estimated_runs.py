@@ -136,6 +136,13 @@ def test_the_viewer_marks_an_estimated_run(store: str) -> None:
     assert "about 1,500 (1,400 to 4,000)" in page
 
 
+def test_two_runs_side_by_side_show_what_is_estimated(outweigh: Any, store: str) -> None:
+    shown = outweigh("diff", store, "task-0/old/1", "task-0/new/1").out
+
+    assert "about $0.12 ($0.11 to $0.31)" in shown
+    assert "about 1,500 (1,400 to 4,000)" in shown
+
+
 def test_a_budget_counts_the_most_that_an_estimated_run_may_have_cost() -> None:
     stopped, plain = a_stopped_run("task", "new", 1), a_run()
 

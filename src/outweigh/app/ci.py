@@ -141,6 +141,7 @@ class _CiStep:
             page.headline,
             satisfied=meets is True and ended not in UNFINISHED,
             cost_usd=None if None in paid else sum(cost or 0.0 for cost in paid),
+            cost_is_estimated=any(run.cost.is_estimated for run in runs),
             runs=len(runs),
             reused_runs=sum(REUSED_LABEL in run.extra for run in runs),
             ledger=note,

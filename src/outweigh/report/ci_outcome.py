@@ -33,8 +33,8 @@ class CiOutcome(Struct, frozen=True, kw_only=True):
     """One candidate against its base. Unknown figures are None; `delta` and its interval are of the pass rate.
 
     `sentence` tells the effects, with the intervals of the verdict, and `reason` what the decision rests on. A
-    `simulated` comparison spends no dollars. `ledger` is what the ledger of the repository's verdicts makes of it; None
-    where nothing was entered.
+    `simulated` comparison spends no dollars, and of others the cost may be estimated. `ledger` is what the ledger of
+    the repository's verdicts makes of it; None where nothing was entered.
     """
 
     decision: str
@@ -52,6 +52,7 @@ class CiOutcome(Struct, frozen=True, kw_only=True):
     sentence: str = ""
     reason: str = ""
     simulated: bool = False
+    cost_is_estimated: bool = False
 
 
 def undecided_outcome(why: NoDecision, words: str) -> CiOutcome:
@@ -78,6 +79,7 @@ def decided_outcome(
     *,
     satisfied: bool,
     cost_usd: float | None,
+    cost_is_estimated: bool,
     runs: int,
     reused_runs: int,
     ledger: LedgerNote | None,
@@ -96,6 +98,7 @@ def decided_outcome(
         ci_high=interval.get("high"),
         p_value=comparison["tests"]["sign_flip"]["p_value"],
         cost_usd=cost_usd,
+        cost_is_estimated=cost_is_estimated,
         runs=runs,
         reused_runs=reused_runs,
         ledger=ledger,
@@ -180,7 +183,8 @@ def _outcome_figures(outcome: CiOutcome) -> str:
     if not outcome.runs:
         return ""
     reused = f", {outcome.reused_runs} of them reused" if outcome.reused_runs else ""
-    spent = SIMULATED if outcome.simulated else f"{format_dollars(outcome.cost_usd)} spent"
+    about = "about " if outcome.cost_is_estimated else ""
+    spent = SIMULATED if outcome.simulated else f"{about}{format_dollars(outcome.cost_usd)} spent"
     promotion = f"Promotion {'allowed' if outcome.may_promote else 'refused'}."
     return f"{_pass_rate(outcome)}{outcome.runs} runs{reused}, {spent}. {promotion}"
 

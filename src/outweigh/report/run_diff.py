@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from outweigh.model.run_record import RunRecord
 from outweigh.model.scan_result import CheatFinding
-from outweigh.report.formatting import NO_CHECKS, SAME, UNIT_FORMATS, UNKNOWN
+from outweigh.report.formatting import NO_CHECKS, SAME, UNIT_FORMATS, UNKNOWN, format_estimate
 from outweigh.report.run_alignment import AlignedStep, StepLikeness, align_steps, first_divergence
 from outweigh.report.run_steps import ShownStep
 from outweigh.score.metrics import METRICS_BY_NAME, Metric
 from outweigh.score.objective import passed
-from outweigh.score.resource_usage import non_cache_tokens, total_tokens
+from outweigh.score.resource_usage import estimated_ranges, non_cache_tokens, total_tokens
 
 _FILE = re.compile(r"^diff --git (?P<names>.*)$")
 _TARGET = re.compile(r'^\+\+\+ "?b/(?P<path>.*?)"?\t?$')
@@ -158,15 +158,19 @@ def diff_runs(a: ComparedRun, b: ComparedRun) -> RunDiff:
 
 
 class ComparedNumber(Struct, frozen=True, kw_only=True):
-    """One metric of both runs."""
+    """One metric of both runs; the ends are of a value that is estimated."""
 
     metric: Metric
     a: float | None
     b: float | None
+    a_ends: tuple[float, float] | None = None
+    b_ends: tuple[float, float] | None = None
 
-    def show(self, value: float | None) -> str:
-        """A value as people read it."""
-        return UNIT_FORMATS[self.metric.unit].value(value)
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both values as people read them."""
+        show = UNIT_FORMATS[self.metric.unit].value
+        return format_estimate(self.a, self.a_ends, show), format_estimate(self.b, self.b_ends, show)
 
     @property
     def difference(self) -> str:
@@ -178,8 +182,16 @@ class ComparedNumber(Struct, frozen=True, kw_only=True):
 
 def compared_numbers(diff: RunDiff) -> tuple[ComparedNumber, ...]:
     """Cost, time, tokens and steps, as they were recorded."""
+    a, b = diff.a.record, diff.b.record
+    a_ranges, b_ranges = estimated_ranges(a, a.cost), estimated_ranges(b, b.cost)
     return tuple(
-        ComparedNumber(metric=METRICS_BY_NAME[name], a=recorded(diff.a.record), b=recorded(diff.b.record))
+        ComparedNumber(
+            metric=METRICS_BY_NAME[name],
+            a=recorded(a),
+            b=recorded(b),
+            a_ends=a_ranges.get(name),
+            b_ends=b_ranges.get(name),
+        )
         for name, recorded in _RECORDED.items()
     )
 

@@ -144,10 +144,7 @@ def _number_table(diff: RunDiff) -> Table:
             ("task", a.trial.task_id, b.trial.task_id, ""),
             ("status", a.status.value, b.status.value, ""),
             ("outcome", describe_run_outcome(a), describe_run_outcome(b), ""),
-            *(
-                (fact.metric.title, fact.show(fact.a), fact.show(fact.b), fact.difference)
-                for fact in compared_numbers(diff)
-            ),
+            *((fact.metric.title, *fact.shown, fact.difference) for fact in compared_numbers(diff)),
         ),
     )
 

@@ -96,7 +96,7 @@ def _are_simulated(*runs: RunRecord) -> bool:
 def _number_row(fact: ComparedNumber, *, simulated: bool) -> Html:
     if simulated and fact.metric.unit == "dollars":
         return table_row(fact.metric.title, SIMULATED, SIMULATED, "")
-    return table_row(fact.metric.title, fact.show(fact.a), fact.show(fact.b), fact.difference)
+    return table_row(fact.metric.title, *fact.shown, fact.difference)
 
 
 def _checks(diff: RunDiff) -> Iterator[Child]:
