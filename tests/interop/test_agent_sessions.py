@@ -278,15 +278,19 @@ class TestPrices:
         events = [*CODEX[:2], *({"type": "item.completed", "item": item} for item in (search, page)), *CODEX[2:]]
         path = write_lines(tmp_path / "fix.jsonl", events)
 
-        (run,) = CodexImporter().read(import_request(path, "gpt-5.4"), ImportNotes())
+        notes = ImportNotes()
+        (run,) = CodexImporter().read(import_request(path, "gpt-5.4"), notes)
 
+        assert not any("--model" in warning for warning in notes.warnings)
         assert (run.agent.model, run.trial.arm) == ("gpt-5.4", "codex gpt-5.4")
         # One search at a cent; opening the page that it found is free.
         assert priced(run) == pytest.approx((40 * 2.5 + 60 * 0.25 + 9 * 15) / 1e6 + 0.01)
 
     def test_without_a_model_a_codex_stream_has_no_price(self, tmp_path: Path) -> None:
-        (run,) = CodexImporter().read(import_request(write_lines(tmp_path / "fix.jsonl", CODEX), None), ImportNotes())
+        notes = ImportNotes()
+        (run,) = CodexImporter().read(import_request(write_lines(tmp_path / "fix.jsonl", CODEX), None), notes)
 
+        assert any("add --model NAME" in warning for warning in notes.warnings)
         cost, reason = run_cost(run, PriceTables(GenaiPrices()))
         assert cost.usd is None
         assert "the model is not recorded" in reason

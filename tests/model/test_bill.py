@@ -103,6 +103,14 @@ def test_a_model_with_one_price_gives_no_range_for_another_tier() -> None:
     assert (found.usd, found.low_usd, found.high_usd) == (None, None, None)
 
 
+def test_a_free_model_is_free_in_every_tier() -> None:
+    tables = PriceTables(UserPriceTable("mine", {"m": ModelPrices(input_usd_per_million=0, output_usd_per_million=0)}))
+
+    found = price_bill(BilledUsage(model="m", usage=usage(100), service_tier="local", region="here"), tables, None)
+
+    assert (found.usd, found.reason) == (0.0, "")
+
+
 def test_requests_of_one_kind_are_joined_and_those_of_another_tier_are_not() -> None:
     small, large = (replace(request_bill("m", usage(size)), hosted_uses={"web_search": 1}) for size in (10, 20))
     flex = replace(request_bill("m", usage(5)), service_tier="flex")

@@ -34,6 +34,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_dict, as_name
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
+from outweigh.transcript.token_counts import is_empty_usage
 
 _OUTPUT_SUFFIXES = (".jsonl", ".json", ".txt", ".stdout")
 _SUB_AGENT_PREFIX = "agent-"
@@ -78,6 +79,7 @@ class _SessionImporter(ABC):
         for file in self._files(request, notes):
             report = self.read_report(file)
             if has_no_damaged_line(file.path, file.content, report, notes):
+                _warn_of_unnamed_model(report, request, notes)
                 yield self._run(file.run_id, file.path, report, request)
 
     def _files(self, request: ImportRequest, notes: ImportNotes) -> Iterator[_SessionFile]:
@@ -98,6 +100,11 @@ class _SessionImporter(ABC):
 
     def _run(self, run_id: str, path: Path, report: AgentReport, request: ImportRequest) -> RunRecord:
         return transcript_run(self.name, run_id, label_transcript(path, request.path), report, request)
+
+
+def _warn_of_unnamed_model(report: AgentReport, request: ImportRequest, notes: ImportNotes) -> None:
+    if (report.model or request.model or report.cost_usd) is None and not is_empty_usage(report.usage):
+        notes.warn("these transcripts do not name their model, so that their tokens have no price: add --model NAME.")
 
 
 class ClaudeCodeImporter(_SessionImporter):

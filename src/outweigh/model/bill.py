@@ -79,7 +79,9 @@ class _Rates:
         self.reason = ""
         self._bill = bill
         self._model = prices
-        self.possible = self._in_region(self._in_tier())
+        is_free = not prices.input_usd_per_million and not prices.output_usd_per_million and not prices.tiers
+        # A server of one's own may call its tier anything; it costs nothing.
+        self.possible: list[TokenPrices] = [prices] if is_free else self._in_region(self._in_tier())
 
     def _in_tier(self) -> list[TokenPrices]:
         named = _special_tiers(self._bill)
