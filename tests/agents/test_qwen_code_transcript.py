@@ -1,3 +1,6 @@
+from typing import Any
+
+import msgspec
 import pytest
 from tests.agents.transcript_samples import calls, read, sample
 
@@ -37,6 +40,29 @@ def test_the_stream_says_the_same_without_models() -> None:
     assert calls(report) == [("run_shell_command", False)]
     assert report.finished
     assert report.failure is None
+
+
+def an_answer(*content: dict[str, Any], parent: str | None = None, sent: int = 0) -> dict[str, Any]:
+    message = {"content": list(content), "usage": {"input_tokens": sent, "output_tokens": sent // 10}}
+    return {"type": "assistant", "parent_tool_use_id": parent, "message": message}
+
+
+def test_text_and_tool_call_of_one_response_are_one_step_though_they_are_printed_apart() -> None:
+    look = {"type": "tool_use", "id": "call-1", "name": "look", "input": {}}
+    seen = {"type": "tool_result", "tool_use_id": "call-1", "content": "stripes"}
+    events = [
+        an_answer({"type": "text", "text": "I look."}),
+        an_answer(look, sent=100),
+        {"type": "user", "message": {"content": [seen]}},
+        an_answer({"type": "text", "text": "A response of the sub-agent."}, parent="call-1"),
+        an_answer({"type": "text", "text": "It has stripes."}, sent=100),
+        an_answer({"type": "text", "text": "That is all."}, sent=100),
+    ]
+
+    report = read(QwenCodeReader(), b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+
+    assert (report.step_count, report.tool_call_count) == (4, 1)
+    assert (report.steps[0].message, len(report.steps[0].tool_calls or ())) == ("I look.", 1)
 
 
 def test_the_first_event_proves_tools_and_servers() -> None:

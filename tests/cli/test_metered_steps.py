@@ -1,13 +1,20 @@
 """Agents that report no steps: what their requests show is recorded, and agrees with the agent's own report."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.agent_experiment import END, INSTALLED, AgentDesk, require_agent
+from tests.gateway.gateway_fixtures import a_gateway
 from tests.prerequisites import needs
 
+from outweigh.app.one_attempt import AttemptSetting, attempt_once
+from outweigh.engine.setup_check import expected_setup
+from outweigh.model.arm import bare_arm
 from outweigh.model.run_record import RunRecord, StepSource
+from outweigh.model.suite import SandboxSpec
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.model_server import CallSpec, Conversation, ModelServer, Script, Turn, When
 from outweigh.transcript.trajectory_file import read_trajectory
@@ -61,6 +68,39 @@ def test_a_program_that_reports_nothing_has_the_steps_that_its_adapter_would_rep
     assert trajectory.notes.startswith("The agent reports no steps")
     commands = [call.arguments.get("command") for step in trajectory.steps for call in step.tool_calls or ()]
     assert commands == ["ls", "echo 42 >answer.txt"]
+
+
+OTHER_AGENTS = {"codex": ("codex", "gpt-5.1-codex"), "goose": ("goose", "openai/gpt-4.1"), "qwen-code": ("qwen", MODEL)}
+
+
+@pytest.mark.needs_agent
+@pytest.mark.needs_bubblewrap
+@pytest.mark.parametrize("agent", OTHER_AGENTS)
+def test_other_agents_report_as_many_steps_and_tool_calls_as_their_requests_show(
+    agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goose sends a further request for a title, and Qwen Code prints text and tool calls of a response apart."""
+    program, model = OTHER_AGENTS[agent]
+    require_agent(program)
+    monkeypatch.setenv("PATH", f"{INSTALLED}:{os.environ['PATH']}")
+    arm = bare_arm("arm", agent, model)
+    script = Script(turn=[Turn(text="I look first.", run="ls"), Turn(run="echo 42 >answer.txt"), END])
+    with ModelServer(script) as server, a_gateway(server.url) as gateway:
+        setting = AttemptSetting(
+            overlays={},
+            sandbox=SandboxSpec(),
+            sandboxes=BubblewrapSandboxProvider(),
+            gateway=gateway,
+            expected=expected_setup({"arm": arm}, {}),
+            timeout_seconds=240,
+        )
+        tried = attempt_once(setting, arm, "Write 42 to answer.txt.")
+
+    assert tried.account is not None
+    seen = tried.account.conversation
+    assert seen is not None
+    assert (seen.count, seen.tool_calls) == (3, 2)
+    assert (tried.outcome.step_count, tried.outcome.tool_call_count) == (3, 2)
 
 
 def test_a_sub_agent_of_the_real_agent_is_counted_once(desk: AgentDesk) -> None:

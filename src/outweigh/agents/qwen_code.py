@@ -47,6 +47,8 @@ class QwenCodeReader(EventReader):
         self._result: JsonObject | None = None
         self._usage_of: dict[str, Usage] = {}
         self._steps = TrajectoryBuilder()
+        self._unfinished: tuple[str | None] | None = None
+        """The sub-agent of a response of which another part follows, None for the agent itself."""
 
     def _take(self, event: JsonObject) -> None:
         match str_at(event, "type"), str_at(event, "subtype"):
@@ -60,7 +62,9 @@ class QwenCodeReader(EventReader):
                 self._result = event
 
     def _assistant(self, message: JsonObject, sub_agent: str | None) -> None:
-        self._steps.close()
+        """Add a part of a response: text and tool calls are printed apart, and only the last part has the usage."""
+        if self._unfinished != (sub_agent,):
+            self._steps.close()
         for block in dicts_at(message, "content"):
             match str_at(block, "type"):
                 case "text":
@@ -72,10 +76,12 @@ class QwenCodeReader(EventReader):
                     self._steps.call(call_id, tool, dict_at(block, "input"))
         counts = dict_at(message, "usage")
         self._usage_of[str_at(message, "id") or f"unnamed {len(self._usage_of)}"] = _usage(counts)
+        self._unfinished = (sub_agent,) if is_empty_usage(_usage(counts)) else None
         self._steps.note(model=name_at(message, "model"), metrics=_metrics(counts), sub_agent=sub_agent)
 
     def _user(self, message: JsonObject) -> None:
         """Add tool results. qwen-code does not report a failed command as an error; its output has the exit code."""
+        self._unfinished = None
         content = value_at(message, "content")
         if isinstance(content, str):
             self._steps.add("user", content)
