@@ -376,6 +376,21 @@ def test_an_arm_without_the_key_of_its_provider_is_refused(
     assert "- key ANTHROPIC_API_KEY: it is not in the environment. 'plain' cannot ask anthropic without" in answer.err
 
 
+def test_a_dry_run_names_what_can_be_found_without_starting_an_agent(
+    outweigh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    arm = fake_claude(tmp_path, f"touch {tmp_path}/started")
+    suite = write_suite(tmp_path / "suite", {"plain": arm}, judges=[GONE], task={"rubric": RUBRIC})
+
+    answer = outweigh("run", "-c", str(suite), "--dry-run")
+
+    assert answer.code == 0
+    assert "to fix before a run: key ANTHROPIC_API_KEY: it is not in the environment." in answer.out
+    assert "to fix before a run: judge 'gone': there is no program '/no/such/judge'" in answer.out
+    assert not (tmp_path / "started").exists()
+
+
 @pytest.mark.parametrize("mode", ["metered", "direct"])
 def test_a_try_has_the_secrets_of_tool_servers_and_no_key_of_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str

@@ -5,9 +5,10 @@ insists.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import PurePosixPath
 
 from outweigh.app.build_engine import own_price_file, prices_for_provider
@@ -32,16 +33,12 @@ LEAST_SIMILARITY = 0.75
 
 def check_before_run(request: TryRequest, notify: Notify, *, has_budget: bool, ignore_faults: bool) -> None:
     """Say everything that is wrong; raises UsageError for what would cost money, unless the user insists."""
-    arms = {name: arm for name, arm in request.suite.arms.items() if name in request.arms}
-    left = replace(request.suite, arms=arms)
-    is_paid = any(load_adapter("agent", arm.agent).uses_model(arm) for arm in arms.values())
-    faults = [*_unreachable_models(left), *unreachable_servers(left), *missing_access(left), *_misplaced_skills(left)]
-    if is_paid:
-        faults += missing_judges(left)
-    else:
+    left = _with_arms(request.suite, request.arms)
+    faults = faults_before_start(request.suite, request.arms)
+    if not _asks_models(left):
         _notify_all(notify, missing_judges(left))
     tried = try_arms(request, notify)
-    agents = {name: arm.agent for name, arm in arms.items()}
+    agents = {name: arm.agent for name, arm in left.arms.items()}
     faults += describe_faults(tried, agents)
     _notify_all(notify, describe_unproven_parts(tried, agents))
     models = _UnpricedModels(left, tried, has_budget=has_budget)
@@ -50,6 +47,22 @@ def check_before_run(request: TryRequest, notify: Notify, *, has_budget: bool, i
     if faults and not ignore_faults:
         raise UsageError(_refusal(faults))
     _notify_all(notify, faults)
+
+
+def faults_before_start(suite: LoadedSuite, arms: Collection[str]) -> list[str]:
+    """What can be said about these arms, their keys and the judges without starting any agent."""
+    left = _with_arms(suite, arms)
+    judges = missing_judges(left) if _asks_models(left) else ()
+    parts = (_unreachable_models(left), unreachable_servers(left), missing_access(left), _misplaced_skills(left))
+    return [*chain.from_iterable(parts), *judges]
+
+
+def _with_arms(suite: LoadedSuite, names: Collection[str]) -> LoadedSuite:
+    return replace(suite, arms={name: arm for name, arm in suite.arms.items() if name in names})
+
+
+def _asks_models(suite: LoadedSuite) -> bool:
+    return any(load_adapter("agent", arm.agent).uses_model(arm) for arm in suite.arms.values())
 
 
 def _notify_all(notify: Notify, sentences: Iterator[str] | list[str]) -> None:

@@ -16,7 +16,7 @@ from outweigh.app.build_engine import (
     scratch_folder,
     sweep_scratch,
 )
-from outweigh.app.check_before_run import check_before_run
+from outweigh.app.check_before_run import check_before_run, faults_before_start
 from outweigh.app.judging_round import (
     STOPS_BEFORE_JUDGING,
     judge_after_run,
@@ -94,7 +94,7 @@ class RunRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPreview:
     """What a dry run shows: the plan, what the store has of it already, and the job file of every arm where Harbor
-    would run it. `changes` says what is new since the last run into the store.
+    would run it. `changes` says what is new since the last run into the store, `faults` what would stop a run.
     """
 
     suite: LoadedSuite
@@ -102,6 +102,7 @@ class RunPreview:
     folder: Path
     reused: ReusedResults
     changes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     sandbox: str | None = None
     harbor_jobs: Mapping[str, str] = field(default_factory=dict)
 
@@ -214,12 +215,15 @@ class _SuiteRun:
             self.versions.experiment,
             self.versions.names,
         )
+        reused = self.versions.reused(self.plan)
+        left = {run.trial.arm for run in self.plan if run.trial.key not in reused.done}
         return RunPreview(
             suite=self.suite,
             plan=self.plan,
             folder=self.folder,
-            reused=self.versions.reused(self.plan),
+            reused=reused,
             changes=self.versions.describe_new(self.plan),
+            faults=() if sandbox is None else tuple(faults_before_start(self.suite, left)),
             sandbox=sandbox,
             harbor_jobs=harbor_jobs or {},
         )
