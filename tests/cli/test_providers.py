@@ -22,6 +22,8 @@ from outweigh.testing.model_server import ModelServer
 from outweigh.verdict.policy import check_policy
 
 KEY = "sk-provider-0123456789abcdef"
+PLAN_REQUESTS = {"claude-code": 1, "codex": 1, "gemini-cli": 2}
+"""One answer of the model; Gemini's login is asked for its project before."""
 SCRIPTED = {"agent": "shell", "options": {"command": "true", "model_access": True}}
 
 
@@ -188,6 +190,23 @@ class TestLogins:
         assert answered == 1
         assert {run.status for run in runs} == {Status.INFRA_ERROR}
         assert len(runs) == 1  # of six
+
+    @needs("agent", "bubblewrap")
+    @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli"])
+    def test_at_the_limit_of_a_plan_the_run_ends_and_the_experiment_waits(self, desk: AgentDesk, agent: str) -> None:
+        arm = {"agent": agent, "model": "a-model", "auth": "login"}
+        with ModelServer(SOLVED) as server:
+            provider = LoginProvider(server, self.TOKEN, plan_requests=PLAN_REQUESTS[agent])
+            with an_upstream(provider.answer) as url:
+                limits = {"timeout_seconds": 120, "retries": 0}
+                desk.write(server, {"a": arm, "idle": {"agent": "noop"}}, limits=limits)
+                suite = desk.suite / "suite.toml"
+                suite.write_text(suite.read_text().replace(server.url, url))
+                ended = desk.run("-j", "2")
+
+        (run,) = [run for run in desk.records() if run.trial.arm == "a"]
+        assert (run.status, (run.status_detail or "").partition(":")[0]) == (Status.INFRA_ERROR, "rate_limited")
+        assert "the model asks for a pause of 3600 s" in ended.err
 
 
 class TestRefusedBeforeAnyRun:

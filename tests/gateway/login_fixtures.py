@@ -11,6 +11,15 @@ from aiohttp import ClientSession, web
 from outweigh.testing.model_server import ModelServer
 
 NOW = 1_800_000_000.0
+LIMIT_REACHED = {
+    "type": "error",
+    "error": {"type": "rate_limit_error", "message": "This request would exceed your account's rate limit."},
+}
+LIMIT_HEADERS = {
+    "retry-after": "3600",
+    "anthropic-ratelimit-unified-status": "rejected",
+    "anthropic-ratelimit-unified-representative-claim": "five_hour",
+}
 ACCOUNT = "account-0123456789"
 
 
@@ -22,12 +31,16 @@ def a_jwt(expires_at: float, number: int = 0) -> str:
 class LoginProvider:
     """A provider that takes the token it gave last, renews each refresh token once, and refuses all others.
 
-    With `requests` the first token expires after so many.
+    With `requests` the first token expires after so many. With `plan_requests` the plan's limit is reached after so
+    many, and resets after an hour.
     """
 
-    def __init__(self, server: ModelServer, token: str, *, requests: int | None = None) -> None:
+    def __init__(
+        self, server: ModelServer, token: str, *, requests: int | None = None, plan_requests: int | None = None
+    ) -> None:
         self._server = server
         self._left = requests
+        self._plan_left = plan_requests
         self.token, self.refresh = token, "refresh-token-number-0000"
         self.renewed = 0
         self.headers: list[Mapping[str, str]] = []
@@ -50,6 +63,10 @@ class LoginProvider:
             self._left -= 1
             if not self._left:
                 self.expire()
+        if self._plan_left is not None:
+            self._plan_left -= 1
+            if self._plan_left < 0:
+                return web.json_response(LIMIT_REACHED, status=429, headers=LIMIT_HEADERS)
         if request.path.startswith("/v1internal:"):
             return await self._code_assist(request)
         path = request.path.replace("/backend-api/codex", "/v1")

@@ -34,8 +34,8 @@ SCRIPT = Script(turn=[Turn(text="Hi", usage=UsageSpec(input_tokens=10, output_to
 def a_login_way(file: LoginFile, family: ApiFamily, url: str) -> Iterator[Way]:
     tokens = LoginTokenSource(file, None, now=lambda: NOW)
     service = CodeAssistService(url, tokens, None) if family is ApiFamily.GEMINI else LoginService(family, url, tokens)
-    upstream = ModelUpstream(url=url, variable="", key="", name="a login", service=service)
-    named = NamedUpstream(dialect=family, upstream=upstream, prices=PRICES, is_plan=True)
+    upstream = ModelUpstream(url=url, variable="", key="", name="a login", service=service, is_plan=True)
+    named = NamedUpstream(dialect=family, upstream=upstream, prices=PRICES)
     nowhere = ModelUpstream(url="http://127.0.0.1:1", variable="", key="")
     with (
         ModelGateway(dict.fromkeys(ApiFamily, nowhere), PRICES, providers={"a login": named}) as gateway,
@@ -295,6 +295,28 @@ class TestGemini:
 
 class TestLimits:
     """A plan's limit says when it resets, and that is how long an experiment waits."""
+
+    def test_an_agent_is_told_to_give_up_and_the_record_how_long_to_wait(
+        self, server: ModelServer, tmp_path: Path
+    ) -> None:
+        token = a_jwt(NOW + 7200)
+        codex_file(tmp_path, token)
+        provider = LoginProvider(server, token, plan_requests=0)
+        with an_upstream(provider.answer) as url:
+            file = ChatGptLogin({"HOME": str(tmp_path)}, f"{url}/token")
+            with a_login_way(file, ApiFamily.OPENAI, f"{url}/backend-api/codex") as way:
+                answer = post(f"{way.url}/v1/responses", HI, {"authorization": f"Bearer {way.key}"})
+                (call,) = way.account().calls
+
+        assert (answer.status, answer.headers["x-should-retry"], "retry-after" in answer.headers) == (
+            400,
+            "false",
+            False,
+        )
+        assert "The limit of the plan is reached" in answer.json["error"]["message"]
+        assert (call.http_status, call.usage.output_tokens) == (429, None)
+        assert call.failure is not None
+        assert (call.failure.kind, call.failure.retry_after_seconds) == (FailureKind.RATE_LIMITED, 3600)
 
     AT = datetime.fromtimestamp(NOW, UTC)
 

@@ -83,5 +83,6 @@ def open_login(spec: GatewaySpec, arm: Arm, prices: PriceTables) -> NamedUpstrea
         proxy=proxy_for(url, os.environ),
         name=arm.upstream_name or "",
         service=service,
+        is_plan=True,
     )
-    return NamedUpstream(dialect=family, upstream=upstream, prices=prices, is_plan=True)
+    return NamedUpstream(dialect=family, upstream=upstream, prices=prices)

@@ -4,6 +4,7 @@ form of its own. Imports aiohttp, so it is loaded only when a gateway is opened.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import Protocol
 
@@ -11,6 +12,7 @@ import msgspec
 from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession, ClientTimeout, web
 from yarl import URL
 
+from outweigh.gateway.dialects.api_errors import RefusalReason, make_refusal, read_retry_after
 from outweigh.gateway.outgoing_request import (
     ClientRequest,
     OutgoingRequest,
@@ -20,6 +22,7 @@ from outweigh.gateway.outgoing_request import (
     UpstreamError,
 )
 from outweigh.gateway.request_parsing import Route, RoutePurpose
+from outweigh.gateway.response_readers import MAX_ERROR_BYTES
 from outweigh.gateway.upstream import (
     ModelUpstream,
     SecretMask,
@@ -35,7 +38,9 @@ READ_TIMEOUT_SECONDS = 1200.0
 """Models may take long before the first token, but not for ever."""
 
 MAX_CHUNK_BYTES = 1 << 20
-_UNAUTHORIZED = 401
+_UNAUTHORIZED, _TOO_MANY_REQUESTS = 401, 429
+_LONGEST_CLIENT_WAIT_SECONDS = 60.0
+"""Agents may wait so long themselves. Until the limit of a plan resets, a run that waited would only time out."""
 
 _TIMEOUT = ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=READ_TIMEOUT_SECONDS)
 
@@ -84,6 +89,8 @@ async def forward_request(
 ) -> web.StreamResponse:
     """Send a request to the provider and forward the response as it arrives. Cancelling closes both connections."""
     async with await _send_authorized(session, request, route, upstream, body) as answer:
+        if upstream.is_plan and answer.status == _TOO_MANY_REQUESTS:
+            return await _answer_limit(answer, route, upstream, observer)
         translator = None if upstream.service is None else upstream.service.translator(answer.headers)
         observer.start_response(answer.status, _plain_headers(answer, translator))
         response = _start_response(answer, upstream, translator)
@@ -91,6 +98,25 @@ async def forward_request(
         forwarded = _ForwardedResponse(translator, SecretMask(upstream.secrets), observer)
         await _copy_response(request, answer, response, forwarded)
         return response
+
+
+async def _answer_limit(
+    answer: ClientResponse, route: Route, upstream: ModelUpstream, observer: ResponseObserver
+) -> web.Response:
+    """Answer a request beyond a limit; where it will not reset soon, so that the agent gives up at once."""
+    observer.start_response(answer.status, answer.headers)
+    mask = SecretMask(upstream.secrets)
+    content = await answer.content.read(MAX_ERROR_BYTES)
+    body = observer.feed(mask.feed(content) + mask.finish()) + observer.finish()
+    wait = read_retry_after(answer.headers, body, datetime.now(UTC))
+    if wait is not None and wait <= _LONGEST_CLIENT_WAIT_SECONDS:
+        response = web.Response(status=answer.status, body=body)
+        response.headers.update(headers_to_return(answer.headers, upstream.secrets))
+        return response
+    message = "The limit of the plan is reached. The experiment waits until it resets, and repeats this run."
+    refusal = make_refusal(route.dialect, RefusalReason.NOT_ALLOWED, message)
+    final = {"x-should-retry": "false"}
+    return web.Response(status=refusal.status, body=refusal.body, content_type="application/json", headers=final)
 
 
 async def _send_authorized(

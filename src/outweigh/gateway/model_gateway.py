@@ -83,15 +83,11 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedUpstream:
-    """One of a suite's own providers: the API that it has, where it is, and what it costs.
-
-    With `is_plan` a subscription pays for its requests.
-    """
+    """One of a suite's own providers: the API that it has, where it is, and what it costs."""
 
     dialect: ApiFamily
     upstream: ModelUpstream
     prices: PriceTables
-    is_plan: bool = False
 
 
 _NO_PROVIDERS: Mapping[str, NamedUpstream] = MappingProxyType({})
@@ -140,11 +136,11 @@ class ModelGateway:
     @contextmanager
     def meter(self, request: MeterRequest) -> Iterator[RunMeter]:
         """Open access for one run; leaving the context ends it and aborts requests that are still running."""
-        upstreams, prices, is_plan = self._upstreams, self._prices, False
+        upstreams, prices = self._upstreams, self._prices
         if request.provider is not None:
             named = self._providers[request.provider]
-            upstreams, prices, is_plan = {named.dialect: named.upstream}, named.prices, named.is_plan
-        ledger = RunLedger(request, prices, upstreams, self._now, is_plan=is_plan)
+            upstreams, prices = {named.dialect: named.upstream}, named.prices
+        ledger = RunLedger(request, prices, upstreams, self._now)
         meter = RunMeter(ledger, self._background, self._proxy)
         try:
             yield meter

@@ -96,11 +96,8 @@ class RunLedger:
         price_tables: PriceTables,
         upstreams: Mapping[ApiFamily, ModelUpstream],
         now: Callable[[], datetime],
-        *,
-        is_plan: bool = False,
     ) -> None:
         self.key = create_run_key()
-        self._is_plan = is_plan
         self.upstreams = upstreams
         self.provider_name = request.provider
         self.is_open = True
@@ -218,7 +215,7 @@ class RunLedger:
             price_table=", ".join(self._used_tables) or None,
             bodies=b"" if self._traffic_log is None else self._traffic_log.lines(),
             unserved=tuple(self._unserved),
-            is_plan=self._is_plan,
+            is_plan=any(upstream.is_plan for upstream in self.upstreams.values()),
             conversation=self._conversation.steps(),
         )
 

@@ -83,7 +83,8 @@ class ModelUpstream:
 
     `key` is None where the variable is not set; then nothing can be sent. `name` is the suite's own name for it, empty
     for those under `[gateway]`. `headers` are added to every request. `models` gives its names for models that clients
-    name differently. `service` addresses and authorises requests where that is not done as the API's maker does.
+    name differently. `service` addresses and authorises requests where that is not done as the API's maker does. With
+    `is_plan` a subscription pays for them.
     """
 
     url: str
@@ -95,6 +96,7 @@ class ModelUpstream:
     header_secrets: tuple[str, ...] = field(default=(), repr=False)
     models: Mapping[str, str] = field(default_factory=dict)
     service: ProviderService | None = None
+    is_plan: bool = False
 
     @property
     def secrets(self) -> tuple[str, ...]:
