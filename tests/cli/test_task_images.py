@@ -120,6 +120,27 @@ def test_a_verifier_that_writes_to_the_system_is_told_what_to_set(bench: Bench, 
     assert [check.passed for check in run.checks or ()] == [True]
 
 
+def test_setup_and_services_work_in_the_image_of_a_task(bench: Bench, base: str, outweigh: Outweigh) -> None:
+    fetch = "wget -q -O - http://127.0.0.1:8123/name.txt"
+    task = bench.task("greet", recipe(base))
+    service = {"name": "web", "run": "httpd -f -p 127.0.0.1:8123 -h /app", "ready": fetch}
+    settings = {"setup": ["echo Eve > name.txt"], "services": [service], "environment": {"WORD": "Hello"}}
+    check = {"type": "command", "name": "same", "run": f'[ "$(cat greeting.txt)" = "Hello, $({fetch})!" ]'}
+    (task / "task.toml").write_text(toml_lines({"metadata": {"outweigh": {**settings, "checks": [check]}}}))
+    (task / "solution" / "solve.sh").write_text(f'#!/bin/sh\necho "$WORD, $({fetch})!" > greeting.txt\n')
+    bench.suite({"a": shell(f'echo "$WORD, $({fetch})!" > greeting.txt')})
+
+    ended = outweigh("run", "-c", str(bench.folder), "-o", str(bench.store))
+
+    assert ended.code == 0, ended.err
+    (run,) = (run for run in records(bench.store) if run.trial.arm == "a")
+    assert [check.passed for check in run.checks or ()] == [True]
+    with FolderRunStore.open(bench.store) as store:
+        diff = artifact(store, run, "diff.patch").decode()
+    assert "+Hello, Eve!" in diff
+    assert "name.txt" not in diff
+
+
 def test_a_repository_in_the_image_keeps_its_history(bench: Bench, base: str, outweigh: Outweigh) -> None:
     dockerfile = recipe(base, "RUN mkdir .git && echo kept > .git/history")
     bench.task("greet", dockerfile)
