@@ -104,9 +104,14 @@ def test_a_plain_harbor_task_passes_preflight_and_runs_in_its_image(
     assert "name.txt" not in diff
 
 
-def test_a_verifier_that_writes_to_the_system_is_told_what_to_set(bench: Bench, base: str, outweigh: Outweigh) -> None:
-    """The second setting lets it write, into a layer of its own for every command."""
-    bench.task("greet", recipe(base), "#!/bin/sh\n[ ! -e /etc/mark ] && echo 1 > /etc/mark || exit 1\n" + TEST)
+def test_a_check_that_writes_to_the_system_is_told_what_to_set(bench: Bench, base: str, outweigh: Outweigh) -> None:
+    """The setting lets it write, into a layer of its own for every command: a check cannot prepare the next one."""
+    task = bench.task("greet", recipe(base))
+    checks = [
+        {"type": "command", "name": "writes", "run": "[ -e greeting.txt ] && echo 1 > /etc/mark"},
+        {"type": "command", "name": "anew", "run": "[ ! -e /etc/mark ]"},
+    ]
+    (task / "task.toml").write_text(toml_lines({"metadata": {"outweigh": {"checks": checks}}}))
     bench.suite()
     refused = outweigh("run", "-c", str(bench.folder), "-o", str(bench.store))
     bench.suite(sandbox={"writable_system": True})
@@ -117,7 +122,7 @@ def test_a_verifier_that_writes_to_the_system_is_told_what_to_set(bench: Bench, 
     assert "writable_system = true under [sandbox]" in " ".join(refused.err.split())
     assert ended.code == 0, ended.err
     (run,) = (run for run in records(bench.folder / "other") if run.trial.arm == "a")
-    assert [check.passed for check in run.checks or ()] == [True]
+    assert [check.passed for check in run.checks or ()] == [True, True]
 
 
 def test_setup_and_services_work_in_the_image_of_a_task(bench: Bench, base: str, outweigh: Outweigh) -> None:
