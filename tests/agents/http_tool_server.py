@@ -59,6 +59,8 @@ def http_tool_server(authorization: str) -> Iterator[HttpToolServer]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
+            if self.headers.get("Connection") == "close":
+                self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(content)
 

@@ -69,6 +69,29 @@ def test_a_handshake_is_recorded_and_everything_is_passed_on(recorder: list[str]
     assert (found.start.has_answered, found.start.fault) == (True, None)
 
 
+DISCOVERED = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {"tools": [{"name": "feed"}]} if asked["method"] == "tools/list" else {"capabilities": {"tools": {}}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("server", [DISCOVERED, TOOL_SERVER])
+def test_an_agent_may_discover_a_server_first_whether_the_server_knows_that_or_not(
+    recorder: list[str], tmp_path: Path, server: str
+) -> None:
+    (tmp_path / "server.py").write_text(server)
+    first = b'{"jsonrpc": "2.0", "id": 7, "method": "server/discover"}\n'
+    asked = first + (ASKED if server == TOOL_SERVER else ASKED.splitlines(keepends=True)[2])
+
+    found = Recorded(recorder, tmp_path, [sys.executable, str(tmp_path / "server.py")], asked)
+
+    assert (found.start.has_answered, found.start.fault) == (True, None)
+    assert len(found.start.tools or ()) == 1
+
+
 def test_long_lines_and_bytes_that_are_no_text_are_passed_on_unchanged(recorder: list[str], tmp_path: Path) -> None:
     sent = b"\xff\x00 no json\n" + b"x" * 3_000_000 + b"\n" + ASKED
 

@@ -5,6 +5,7 @@
 const { spawn } = require("child_process");
 const fs = require("fs");
 
+const DISCOVER = "server/discover";
 const HANDSHAKE = ["initialize", "tools/list"];
 const LONGEST_LINE = 8 * 2 ** 20;
 const KEPT_STDERR = 500;
@@ -44,7 +45,9 @@ function readLine(side, line) {
   }
   if (message === null || typeof message !== "object" || !("id" in message)) return;
   const number = JSON.stringify(message.id);
-  if (side === "agent" && HANDSHAKE.includes(message.method)) {
+  if (side === "agent" && message.method === DISCOVER) {
+    waiting.set(number, { method: DISCOVER });
+  } else if (side === "agent" && HANDSHAKE.includes(message.method)) {
     const timer = setTimeout(() => giveUp(message.method), Number(seconds) * 1000);
     waiting.set(number, { method: message.method, timer });
   } else if (side === "server" && !("method" in message) && waiting.has(number)) {
@@ -64,8 +67,9 @@ function giveUp(method) {
 
 function answered(method, message) {
   if (message.result === null || typeof message.result !== "object") {
+    if (method === DISCOVER) return;
     note("refused", { method, error: JSON.stringify(message.error || null).slice(0, KEPT_STDERR) });
-  } else if (method === "initialize") {
+  } else if (method !== "tools/list") {
     const { capabilities } = message.result;
     note("initialized", { has_tools: Boolean(capabilities) && "tools" in capabilities });
   } else {
@@ -93,7 +97,7 @@ server.stderr.on("data", (chunk) => {
 });
 server.stderr.pipe(process.stderr, { end: false });
 server.on("close", (code, signal) => {
-  const [unanswered] = waiting.values();
+  const [unanswered] = [...waiting.values()].filter((each) => each.method !== DISCOVER);
   if (!isDone) note("ended", { code, stderr: lastWords, unanswered: unanswered ? unanswered.method : null });
   if (signal === null) process.exit(code);
   FORWARDED.forEach((each) => process.removeAllListeners(each));

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from threading import Lock, Thread, Timer
 from typing import Any
 
+DISCOVER = "server/discover"
+"""The first request of newer agents; a server that does not know it is asked to `initialize` instead."""
 HANDSHAKE = ("initialize", "tools/list")
 LONGEST_LINE = 8 * 2**20
 KEPT_STDERR = 500
@@ -35,6 +37,7 @@ class Handshake:
         self._process: Any = None
         self._waiting: dict[str, str] = {}
         self._timers: dict[str, Timer] = {}
+        self._discovering = ""
         self._rest = {"agent": b"", "server": b""}
         self._lock = Lock()
         self.is_done = False
@@ -77,21 +80,25 @@ class Handshake:
             self._answered(json.dumps(message["id"]), message)
 
     def _asked(self, number: str, method: Any) -> None:
-        if method in HANDSHAKE:
+        if method == DISCOVER:
+            self._discovering = number
+        elif method in HANDSHAKE:
             self._waiting[number] = method
             timer = self._timers[number] = Timer(self._seconds, self._give_up)
             timer.daemon = True
             timer.start()
 
     def _answered(self, number: str, message: dict[str, Any]) -> None:
-        method = self._waiting.pop(number, None)
+        method = DISCOVER if number == self._discovering else self._waiting.pop(number, None)
         if method is None:
             return
-        self._timers.pop(number).cancel()
+        if number in self._timers:
+            self._timers.pop(number).cancel()
         result = message.get("result")
         if not isinstance(result, dict):
-            self.note("refused", method=method, error=str(message.get("error"))[:KEPT_STDERR])
-        elif method == "initialize":
+            if method != DISCOVER:
+                self.note("refused", method=method, error=str(message.get("error"))[:KEPT_STDERR])
+        elif method != "tools/list":
             capabilities = result.get("capabilities")
             self.note("initialized", has_tools=isinstance(capabilities, dict) and "tools" in capabilities)
         else:
