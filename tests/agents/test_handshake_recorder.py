@@ -113,6 +113,17 @@ def test_a_server_that_ends_at_once_is_recorded_with_what_it_said(recorder: list
     assert found.start.fault == "ended before it answered initialize (exit code 3): no licence"
 
 
+def test_only_whole_words_are_kept_of_what_a_server_said_at_length(recorder: list[str], tmp_path: Path) -> None:
+    words = " ".join(f"token-{number:05}-end" for number in range(200))
+
+    found = Recorded(recorder, tmp_path, ["sh", "-c", f"echo {words} >&2; exit 1"], ASKED)
+
+    (ended,) = (event for event in found.events if event["event"] == "ended")
+    assert found.done.stderr.decode() == words + "\n"
+    assert 300 < len(ended["stderr"]) <= 500
+    assert set(ended["stderr"].split()) <= set(words.split())
+
+
 def test_a_server_that_does_not_answer_is_recorded_and_ended(recorder: list[str], tmp_path: Path) -> None:
     found = Recorded(recorder, tmp_path, ["sleep", "600"], ASKED, seconds=0.2)
 

@@ -26,6 +26,11 @@ function note(event, details = {}) {
   }
 }
 
+// The end of a long text, from the first whole word on: a part of a secret could not be redacted.
+function wholeWords(text) {
+  return text.length <= KEPT_STDERR ? text : text.slice(-KEPT_STDERR - 1).trim().split(/\s+/).slice(1).join(" ");
+}
+
 function read(side, chunk) {
   if (isDone) return;
   let buffer = Buffer.concat([unread[side], chunk]);
@@ -68,7 +73,7 @@ function giveUp(method) {
 function answered(method, message) {
   if (message.result === null || typeof message.result !== "object") {
     if (method === DISCOVER) return;
-    note("refused", { method, error: JSON.stringify(message.error || null).slice(0, KEPT_STDERR) });
+    note("refused", { method, error: wholeWords(JSON.stringify(message.error || null)) });
   } else if (method !== "tools/list") {
     const { capabilities } = message.result;
     note("initialized", { has_tools: Boolean(capabilities) && "tools" in capabilities });
@@ -93,12 +98,12 @@ process.stdin.pipe(server.stdin);
 server.stdout.on("data", (chunk) => read("server", chunk));
 server.stdout.pipe(process.stdout, { end: false });
 server.stderr.on("data", (chunk) => {
-  lastWords = (lastWords + chunk).slice(-KEPT_STDERR);
+  lastWords = (lastWords + chunk).slice(-KEPT_STDERR - 1);
 });
 server.stderr.pipe(process.stderr, { end: false });
 server.on("close", (code, signal) => {
   const [unanswered] = [...waiting.values()].filter((each) => each.method !== DISCOVER);
-  if (!isDone) note("ended", { code, stderr: lastWords, unanswered: unanswered ? unanswered.method : null });
+  if (!isDone) note("ended", { code, stderr: wholeWords(lastWords), unanswered: unanswered ? unanswered.method : null });
   if (signal === null) process.exit(code);
   FORWARDED.forEach((each) => process.removeAllListeners(each));
   process.kill(process.pid, signal);

@@ -97,7 +97,7 @@ class Handshake:
         result = message.get("result")
         if not isinstance(result, dict):
             if method != DISCOVER:
-                self.note("refused", method=method, error=str(message.get("error"))[:KEPT_STDERR])
+                self.note("refused", method=method, error=whole_words(str(message.get("error"))[-KEPT_STDERR - 1 :]))
         elif method != "tools/list":
             capabilities = result.get("capabilities")
             self.note("initialized", has_tools=isinstance(capabilities, dict) and "tools" in capabilities)
@@ -153,7 +153,7 @@ def main(arguments: list[str]) -> int:
 
     def remember(chunk: bytes) -> None:
         last_words.extend(chunk)
-        del last_words[:-KEPT_STDERR]
+        del last_words[: -KEPT_STDERR - 1]
 
     def pass_on_answers() -> None:
         stdout = descriptor(server.stdout)
@@ -175,8 +175,13 @@ def main(arguments: list[str]) -> int:
     code = server.wait()
     for thread in (answers, errors):
         thread.join(LAST_OUTPUT_SECONDS)
-    handshake.end(code, last_words.decode(errors="replace"))
+    handshake.end(code, whole_words(last_words.decode(errors="replace")))
     return code
+
+
+def whole_words(text: str) -> str:
+    """The end of a long text, from the first whole word on: a part of a secret could not be redacted."""
+    return text if len(text) <= KEPT_STDERR else " ".join(text.split()[1:])
 
 
 def leave_agent(stream: int, server: Any) -> None:

@@ -22,6 +22,7 @@ from outweigh.model.arm import Arm
 from outweigh.model.failure import FailureKind, Status, detail_line
 from outweigh.model.pricing import PriceTables
 from outweigh.model.provider import ApiFamily
+from outweigh.model.redact import storable_text
 from outweigh.model.suite import SandboxSpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent
@@ -137,8 +138,9 @@ def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
         return ArmTry(faults=(str(fault),))
     calls = () if tried.account is None else tried.account.calls
     proof = check_setup(arm, setting.expected, tried.outcome.loaded, tried.account, tried.outcome.servers)
+    faults = proof.faults or tuple(_ending_faults(tried, arm, setting.timeout_seconds))
     return ArmTry(
-        faults=proof.faults or tuple(_ending_faults(tried, arm, setting.timeout_seconds)),
+        faults=tuple(storable_text(fault, setting.secrets.values()) or "" for fault in faults),
         unproven=proof.unproven,
         models=tuple(dict.fromkeys(call.requested_model for call in calls if call.requested_model)),
         apis=tuple(dict.fromkeys(call.dialect.partition("_")[0] for call in calls)),
