@@ -60,6 +60,17 @@ def test_it_serves_until_it_is_told_to_stop(example: Path, tmp_path: Path, signa
     assert not any("body" in line for line in lines)
 
 
+def test_without_a_script_it_serves_the_example_and_says_so() -> None:
+    process = serve()
+    answer = send(f"{address(process)}/v1/messages", question("anthropic", "Write it."))
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+
+    assert (process.returncode, answer.status) == (0, 200)
+    assert err.decode().startswith("outweigh: serving the example script; `outweigh dev model-server --example` prints")
+    assert "1 m turn[0]: answered, 200" in err.decode()
+
+
 def test_a_taken_port_is_a_usage_error(example: Path, outweigh: Any) -> None:
     process = serve(str(example))
     port = address(process).rsplit(":", 1)[1]
@@ -87,7 +98,6 @@ def test_a_ledger_that_cannot_be_written_any_more_ends_it(example: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "--example"),
         (("no-such-script.toml",), "cannot be read"),
         (("script.toml", "--port", "x"), "--port x: a port is a number below 65536"),
         (("script.toml", "--port", "70000"), "--port 70000"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from outweigh.cli.arguments import Parser, parse_port
-from outweigh.cli.console import interruptible
+from outweigh.cli.console import interruptible, notify
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
 
@@ -83,18 +83,19 @@ def main(arguments: Sequence[str]) -> int:
     options = build_parser().parse_args(arguments, namespace=_Options())
     # Imported here, because the options are shown without the extra that the server needs.
     from outweigh.testing.model_server import ModelServer  # noqa: PLC0415
-    from outweigh.testing.model_server.model_script import EXAMPLE_SCRIPT  # noqa: PLC0415
+    from outweigh.testing.model_server.model_script import EXAMPLE_SCRIPT, parse_script  # noqa: PLC0415
 
     if options.example:
         print(EXAMPLE_SCRIPT, end="")
         return ExitCode.SATISFIED
     if options.script is None:
-        raise UsageError("name a script; `outweigh dev model-server --example` prints one that works as it is.")
+        notify("serving the example script; `outweigh dev model-server --example` prints it, for a script of your own")
+    script = parse_script(EXAMPLE_SCRIPT) if options.script is None else Path(options.script)
     stop = Event()
     with (
         log_ledger(options.ledger, _print_request, stop) as tell,
         interruptible(stop, Event()),
-        ModelServer(Path(options.script), port=options.port, on_entry=tell) as server,
+        ModelServer(script, port=options.port, on_entry=tell) as server,
     ):
         _print_address(server.url)
         stop.wait()
@@ -146,9 +147,11 @@ def build_parser() -> Parser:
         prog="outweigh dev model-server",
         description="Serve a scripted model on loopback, with the protocols of Anthropic, OpenAI and Google, so that "
         "real agents run offline and without a key.",
-        examples=("outweigh dev model-server --example", "outweigh dev model-server script.toml --port 8765"),
+        examples=("outweigh dev model-server", "outweigh dev model-server script.toml --port 8765"),
     )
-    parser.add_argument("script", nargs="?", metavar="SCRIPT", help="what the model answers (.toml or .json)")
+    parser.add_argument(
+        "script", nargs="?", metavar="SCRIPT", help="what the model answers, .toml or .json (default: an example)"
+    )
     parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any free port)")
     parser.add_argument("--ledger", metavar="FILE", help="append every request and its tokens as a line of JSON")
     parser.add_argument("--example", action="store_true", help="print a script that works as it is")
