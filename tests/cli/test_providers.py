@@ -22,7 +22,7 @@ from outweigh.testing.model_server import ModelServer
 from outweigh.verdict.policy import check_policy
 
 KEY = "sk-provider-0123456789abcdef"
-PLAN_REQUESTS = {"claude-code": 1, "codex": 1, "gemini-cli": 2}
+PLAN_REQUESTS = {"codex": 1, "gemini-cli": 2}
 """One answer of the model; Gemini's login is asked for its project before."""
 SCRIPTED = {"agent": "shell", "options": {"command": "true", "model_access": True}}
 
@@ -177,7 +177,7 @@ class TestLogins:
         with ModelServer(SOLVED) as server:
             provider = LoginProvider(server, "sk-ant-oat01-0123456789", requests=1)
             with an_upstream(provider.answer) as url:
-                desk.write(server, {"a": arm, "b": {**arm, "extra_prompt": "Again."}}, repeats=3)
+                desk.write(server, {"a": arm}, repeats=3)
                 suite = desk.suite / "suite.toml"
                 suite.write_text(suite.read_text().replace(server.url, url))
                 ended = desk.run("-j", "1", CLAUDE_CODE_OAUTH_TOKEN="sk-ant-oat01-0123456789")
@@ -188,11 +188,10 @@ class TestLogins:
         assert ended.code != 0
         assert told in " ".join(ended.err.split())
         assert answered == 1
-        assert {run.status for run in runs} == {Status.INFRA_ERROR}
-        assert len(runs) == 1  # of six
+        assert [run.status for run in runs if run.trial.arm == "a"] == [Status.INFRA_ERROR]  # of three
 
     @needs("agent", "bubblewrap")
-    @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli"])
+    @pytest.mark.parametrize("agent", PLAN_REQUESTS)
     def test_at_the_limit_of_a_plan_the_run_ends_and_the_experiment_waits(self, desk: AgentDesk, agent: str) -> None:
         arm = {"agent": agent, "model": "a-model", "auth": "login"}
         with ModelServer(SOLVED) as server:
