@@ -132,9 +132,8 @@ def _time_column(column: Sequence[Any]) -> Sequence[datetime | None]:
 def _cost_column(column: Sequence[float | None]) -> list[Cost]:
     if None in column:
         return [*map(reported_cost, column)]
-    return structs_from_columns(
-        Cost, {"usd": column, "provenance": repeat(CostProvenance.REPORTED), "price_table": repeat(None)}
-    )
+    others = dict.fromkeys(("price_table", "low_usd", "high_usd"), repeat(None))
+    return structs_from_columns(Cost, {"usd": column, "provenance": repeat(CostProvenance.REPORTED), **others})
 
 
 class _UnmappedColumns:
