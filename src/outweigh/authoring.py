@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from outweigh.agents.command_line import (
     CommandLineAgent,
-    HomeArtifacts,
     Launch,
     LocationOptions,
     ProgramOptions,
@@ -21,6 +20,7 @@ from outweigh.agents.command_line import (
     build_prompt,
     read_whole,
 )
+from outweigh.agents.home_files import HomeArtifacts
 from outweigh.agents.outcomes import early_end, outcome_from_report
 from outweigh.errors import EvidenceError, OutweighError, UsageError
 from outweigh.model.agent_files import AgentFileLocations, ConfigurationKind, file_locations_of

@@ -12,8 +12,9 @@ from tests.agents.programs import a_program, a_room
 
 from outweigh.agents.claude_code.agent import ClaudeCodeAgent
 from outweigh.agents.codex.agent import CodexAgent
-from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, TurnOptions, read_whole
+from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, read_whole
 from outweigh.agents.gemini_cli import GeminiCliAgent
+from outweigh.agents.home_files import HomeArtifacts
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import Failure, FailureKind, Status, make_failure

@@ -12,12 +12,12 @@ from types import MappingProxyType
 
 from outweigh.agents.command_line import (
     CommandLineAgent,
-    HomeArtifacts,
     Launch,
     ProgramOptions,
     build_prompt,
     read_whole,
 )
+from outweigh.agents.home_files import HomeArtifacts
 from outweigh.agents.model_provider import LITELLM_BYPASS_VARIABLES, LITELLM_KEYS, litellm_provider, litellm_route
 from outweigh.model.agent_files import file_locations_of
 from outweigh.model.arm import Arm

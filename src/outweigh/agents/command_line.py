@@ -16,7 +16,8 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from outweigh.agents.credentials import describe_credentials, describe_missing_login
-from outweigh.agents.home_files import collect_artifacts, remove_litter, write_files
+from outweigh.agents.exchanges import Exchange, ReportScope, hold_conversation, join_commands, join_reports
+from outweigh.agents.home_files import HomeArtifacts, collect_artifacts, remove_litter, write_files
 from outweigh.agents.installed_program import InstalledProgram, current_python, find_program
 from outweigh.agents.model_provider import provider_hosts, stated_hosts
 from outweigh.agents.outcomes import explain_exit_code, missing_in_sandbox, outcome_from_report
@@ -38,11 +39,8 @@ from outweigh.model.model_name import bare_model_name
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.source_document import convert_options
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, ServerEvidence, build_outcome
-from outweigh.ports.sandboxes import Sandbox, path_inside
+from outweigh.ports.sandboxes import Sandbox, SandboxError, path_inside
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
-
-HomeArtifacts = Mapping[str, bytes]
-"""Files that a program wrote into its home, by the name of the artifact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +50,7 @@ class Launch:
     `on_output` gets standard output as it arrives; `report` is called at the end with the collected artifacts.
     `files` are written into the home. `defaults` are variables that the arm may override; `gateway_variables`, which
     lead to the model, it may not. `artifacts` are files of the home to keep, as patterns by the name of the artifact.
+    `report_scope` is what `report` covers after several turns of one session.
     `workspace_litter` are files that the program creates for itself in the workspace, to be removed. `exit_codes`
     maps exit codes with a known meaning.
     """
@@ -64,6 +63,7 @@ class Launch:
     defaults: Mapping[str, str] = field(default_factory=dict)
     gateway_variables: Mapping[str, str] = field(default_factory=dict)
     artifacts: Mapping[str, str] = field(default_factory=dict)
+    report_scope: ReportScope = ReportScope.TURN
     workspace_litter: tuple[str, ...] = ()
     exit_codes: Mapping[int, FailureKind] = field(default_factory=dict)
 
@@ -142,6 +142,14 @@ class CommandLineAgent(ABC):
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """How the program is started for this request; `home` is the path of its home inside the sandbox."""
 
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:  # noqa: ARG002
+        """How to go on in a session with what the user says next; a program that can do so overrides it."""
+        raise SandboxError(f"{self.name} cannot go on in a session")
+
+    def holds_conversations(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
+        """Whether it can go on in a session."""
+        return type(self).resume is not CommandLineAgent.resume
+
     def missing(self, arm: Arm) -> str | None:
         """Why the program is not installed or cannot do what the arm asks for; None when it can."""
         try:
@@ -183,25 +191,38 @@ class CommandLineAgent(ABC):
         missing = self.missing(request.arm)
         if missing is not None:
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
-        launch = self.launch(replace(request, arm=with_recorders(request.arm, sandbox.home)), sandbox.home)
+        recorded = replace(request, arm=with_recorders(request.arm, sandbox.home))
+        launch = self.launch(recorded, sandbox.home)
         write_files(sandbox.host_home, {**launch.files, **self._recorder_files(request, sandbox.home)})
         command = [path_inside(sandbox, word) for word in self.command(request.arm)]
         environment = self._environment(request, launch, sandbox.home)
         missing = missing_in_sandbox(sandbox, command[0], environment)
         if missing is not None:
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
-        watch = RecordWatch(sandbox.host_home, request.arm)
-        with watch.watching():
+
+        def start(launch: Launch, said: str | None, seconds: float) -> Exchange:
             done = sandbox.exec(
                 [*command, *launch.arguments, *request.arm.flags],
                 environment=environment,
-                timeout_seconds=request.timeout_seconds,
+                timeout_seconds=seconds,
                 stdin=launch.stdin,
                 on_output=launch.on_output,
             )
+            return Exchange(said=said, done=done, read=launch.report)
+
+        watch = RecordWatch(sandbox.host_home, request.arm)
+        with watch.watching():
+            exchanges = hold_conversation(
+                start(launch, None, request.timeout_seconds),
+                request.replies,
+                lambda session, said, left: start(self.resume(recorded, sandbox.home, session, said), said, left),
+                request.timeout_seconds,
+            )
         artifacts = {**collect_artifacts(sandbox, launch.artifacts), **watch.artifact(sandbox)}
         remove_litter(sandbox, launch.workspace_litter)
-        report = explain_exit_code(launch.report(artifacts), done, launch.exit_codes)
+        done = join_commands(exchanges)
+        report = join_reports(exchanges, artifacts, launch.report_scope)
+        report = explain_exit_code(report, done, launch.exit_codes)
         outcome = outcome_from_report(
             self._identity(request, report.version, report.model), request.task, done, report, artifacts
         )

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from outweigh.ports.sandboxes import CommandEnding, Sandbox, SandboxError, bare_sandbox
 
+HomeArtifacts = Mapping[str, bytes]
+"""Files that a program wrote into its home, by the name of the artifact."""
+
 _ARTIFACT_SIZE_LIMIT = 64 * 2**20
 _CLEANUP_TIMEOUT_SECONDS = 60.0
 _CAT_FILES = 'cd && set -- $1 && for file; do [ -f "$file" ] && [ ! -L "$file" ] && cat -- "$file"; done; true'

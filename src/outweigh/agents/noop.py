@@ -20,6 +20,10 @@ class OfflineAgent:
         """Whether it asks a model: never."""
         return False
 
+    def holds_conversations(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
+        """Whether tasks with several turns suit it: it does the same whatever is said."""
+        return True
+
     def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
         """Nothing beyond what every sandbox has."""
         return ()

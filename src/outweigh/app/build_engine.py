@@ -32,7 +32,7 @@ from outweigh.model.arm import Arm
 from outweigh.model.pricing import PriceTables
 from outweigh.model.suite import SuiteSpec
 from outweigh.plugins import load_adapter
-from outweigh.ports.agents import Agent
+from outweigh.ports.agents import Agent, HoldsConversations
 from outweigh.ports.gateways import Gateway, HostAccess
 from outweigh.ports.sandboxes import ReadyImage, SandboxProvider
 from outweigh.prices import price_tables, read_prices
@@ -178,7 +178,19 @@ def _agents(suite: LoadedSuite) -> dict[str, Agent]:
             raise UsageError(f"arm {arm.name!r} cannot run here: {missing}")
         if (unfit := explain_unfit_provider(suite.spec, arm, agents[arm.agent])) is not None:
             raise UsageError(unfit)
+        _refuse_unheld_turns(suite, arm, agents[arm.agent])
     return agents
+
+
+def _refuse_unheld_turns(suite: LoadedSuite, arm: Arm, agent: Agent) -> None:
+    """Refuse tasks with several turns for an agent that would only ever get the first."""
+    task = next((task for task in suite.tasks if task.turns), None)
+    if task is None or (isinstance(agent, HoldsConversations) and agent.holds_conversations(arm)):
+        return
+    raise UsageError(
+        f"the task {task.id!r} has several turns, and the agent {arm.agent} of arm {arm.name!r} cannot go on in a "
+        "session. Agents that can are claude-code and codex; use one of them, or leave out the turns."
+    )
 
 
 def explain_unfit_provider(spec: SuiteSpec, arm: Arm, agent: Agent) -> str | None:

@@ -14,6 +14,7 @@ from time import monotonic
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.content_checks import final_answer
 from outweigh.engine.checks.evaluate import CheckSubject, evaluate_checks
+from outweigh.engine.conversation import CONVERSATION_ARTIFACT, CheckPoint, TaskConversation
 from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
 from outweigh.engine.finish import finish_attempt
 from outweigh.engine.metered_steps import metered_trajectory
@@ -135,7 +136,10 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         ):
             _lay_overlay(deps, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = run_agent(deps, draft, _watched(draft, sandbox), meter, egress.variables(sandbox))
+            with _conversation(deps, draft, request, folder / "turns", pristine, egress) as conversation:
+                draft.outcome = run_agent(
+                    deps, draft, _watched(draft, sandbox), meter, egress.variables(sandbox), conversation
+                )
         draft.artifacts.update(draft.outcome.artifacts)
         if (too_much := quota.exceeded()) is not None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
@@ -182,13 +186,29 @@ def _run_checks(
 ) -> None:
     """A second, fresh sandbox over the same workspace: the agent and all it started are gone when checks arrive."""
     began = monotonic()
-    subject = CheckSubject(
+    subject = replace(_check_subject(deps, draft, pristine), answer=final_answer(draft.artifacts))
+    with open_check_sandbox(_check_request(draft, deps, request, folder, egress)) as sandbox:
+        checked = evaluate_checks(draft.task, sandbox, subject)
+    if deps.cancel.is_set():
+        raise SandboxError("cancelled while its checks ran")
+    draft.checks, draft.checks_seconds = checked.results, monotonic() - began
+    draft.artifacts.update(checked.artifacts)
+
+
+def _check_subject(deps: EngineDeps, draft: RunDraft, pristine: Path) -> CheckSubject:
+    """What checks look at beside the workspace, before the agent has answered."""
+    return CheckSubject(
         untouched=pristine,
-        answer=final_answer(draft.artifacts),
+        answer=None,
         overlay=draft.arm.overlay,
         expected_cases=deps.expected_cases.get(draft.task.id, {}),
     )
-    wanted = CheckSandboxRequest(
+
+
+def _check_request(
+    draft: RunDraft, deps: EngineDeps, request: SandboxRequest, folder: Path, egress: RunEgress
+) -> CheckSandboxRequest:
+    return CheckSandboxRequest(
         provider=deps.sandboxes,
         sandbox=request,
         folder=folder,
@@ -198,12 +218,30 @@ def _run_checks(
         stage=draft.task.checking,
         work=draft.task.work,
     )
-    with open_check_sandbox(wanted) as sandbox:
-        checked = evaluate_checks(draft.task, sandbox, subject)
-    if deps.cancel.is_set():
-        raise SandboxError("cancelled while its checks ran")
-    draft.checks, draft.checks_seconds = checked.results, monotonic() - began
-    draft.artifacts.update(checked.artifacts)
+
+
+@contextmanager
+def _conversation(
+    deps: EngineDeps, draft: RunDraft, request: SandboxRequest, folder: Path, pristine: Path, egress: RunEgress
+) -> Iterator[TaskConversation | None]:
+    """The user's side of a task with several turns; what was said is kept, even when the attempt breaks off."""
+    if not draft.task.turns:
+        yield None
+        return
+    conversation = TaskConversation(
+        turns=draft.task.turns,
+        check_point=CheckPoint(
+            task=draft.task,
+            workspaces=deps.workspaces,
+            checks=_check_request(draft, deps, request, folder, egress),
+            subject=_check_subject(deps, draft, pristine),
+            folder=folder,
+        ),
+    )
+    try:
+        yield conversation
+    finally:
+        draft.artifacts[CONVERSATION_ARTIFACT] = conversation.lines()
 
 
 def _work_setting(deps: EngineDeps, draft: RunDraft, workspace: Path, egress: RunEgress) -> WorkSetting:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from outweigh.engine.checks.invalid_checks import refuse_impossible_checks
+from outweigh.engine.checks.invalid_checks import refuse_impossible_checks, refuse_impossible_turns
 from outweigh.engine.load_environment import BUILD_FILES, load_image, load_stages, stages_identity
 from outweigh.engine.tree_digest import file_sha256, tree_digest
 from outweigh.errors import UsageError, quote_value
@@ -112,6 +112,7 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
     checks = tuple(_with_cases(check, folder, source) for check in settings.checks)
     checks = checks or _implicit_checks(folder, file)
     refuse_impossible_checks(checks, str(source))
+    refuse_impossible_turns(settings.turns, checks, str(source))
     timeout = settings.timeout_seconds or file.convert(_HarborTimeout, at=("agent",)).timeout_sec
     work, checking = load_stages(settings)
     return Task(
@@ -131,6 +132,7 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
         image=load_image(folder, file, has_workspace=settings.workspace is not None),
         work=work,
         checking=checking,
+        turns=tuple(settings.turns),
     )
 
 
@@ -187,6 +189,7 @@ def _checksum(
         "harbor": {table: document.get(table) for table in ("environment", "verifier", "agent")},
         "folders": {name: _digest(folder / name) for name in ("environment", "tests", "solution")},
         **stages_identity(settings),
+        **({"turns": settings.turns} if settings.turns else {}),
     }
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
 

@@ -18,7 +18,15 @@ from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.model.arm import Arm
 from outweigh.model.suite import LimitsSpec, SandboxSpec
 from outweigh.model.task import Task
-from outweigh.ports.agents import SOLUTION_MOUNT, Agent, AttemptOutcome, AttemptRequest, NeedsSystemPaths, RunsSolution
+from outweigh.ports.agents import (
+    SOLUTION_MOUNT,
+    Agent,
+    AttemptOutcome,
+    AttemptRequest,
+    NeedsSystemPaths,
+    RunsSolution,
+    UserReplies,
+)
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeterRequest, ModelAccess
 from outweigh.ports.sandboxes import Mount, ReadyImage, Sandbox, SandboxError, SandboxProvider, SandboxRequest
 from outweigh.ports.stores import RunStore
@@ -120,15 +128,21 @@ def show_agent(request: SandboxRequest, agent: Agent, arm: Arm) -> SandboxReques
 
 
 def run_agent(
-    deps: EngineDeps, draft: RunDraft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
+    deps: EngineDeps,
+    draft: RunDraft,
+    sandbox: Sandbox,
+    meter: Meter | None,
+    variables: Mapping[str, str],
+    replies: UserReplies | None,
 ) -> AttemptOutcome:
     """Let the agent work in an open sandbox. An exception in its adapter is raised as a SandboxError."""
     access = None
     if meter is not None:
         base_url = f"http://127.0.0.1:{sandbox.port(meter.port.name)}"
         access = ModelAccess(base_url=base_url, key=meter.key, allow=deps.allow)
+    request = replace(_attempt_request(deps, draft, access, variables), replies=replies)
     try:
-        return deps.agents[draft.arm.agent].attempt(_attempt_request(deps, draft, access, variables), sandbox)
+        return deps.agents[draft.arm.agent].attempt(request, sandbox)
     except (SandboxError, OSError):
         raise
     except Exception as fault:  # a third-party adapter: its bugs must not end the experiment

@@ -154,6 +154,20 @@ class ExpectedStep(Spec, frozen=True, kw_only=True):
     reached_by: list[ActionPattern] = []  # noqa: RUF012 - msgspec copies defaults
 
 
+class UserTurn(Spec, frozen=True, kw_only=True):
+    """What the user says once the agent has answered. All stated conditions must hold, else it is left out.
+
+    `if_answer` and `unless_answer` are regular expressions for the agent's last answer. `if_passed` and `if_failed`
+    name a check of the task, which is evaluated on the workspace as it is at that moment.
+    """
+
+    say: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    if_answer: str | None = None
+    unless_answer: str | None = None
+    if_passed: SafeName | None = None
+    if_failed: SafeName | None = None
+
+
 class FolderSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="folder"):
     """A workspace that is a copy of a folder, without some names at its top."""
 
@@ -183,6 +197,8 @@ class TaskSettings(StageSettings, frozen=True, kw_only=True):
     `setup` and `teardown` are run around the agent; `environment` and `services` are there for the agent and for the
     checks. `checker` has what only the checks get.
 
+    `turns` are what the user says after the instruction, one after the other.
+
     `goal_actions` describes the actions that serve the goal, for strategic drift; all others are drift.
     `rubric`, or the file that `rubric_file` names, is what judges score by; with `reveal_solution` they are shown the
     task's own solution too.
@@ -198,6 +214,7 @@ class TaskSettings(StageSettings, frozen=True, kw_only=True):
     rubric_file: WorkspacePath | None = None
     reveal_solution: bool = False
     checker: StageSettings = StageSettings()
+    turns: list[UserTurn] = []  # noqa: RUF012
 
     def __post_init__(self) -> None:
         """Steps are told apart by name, and measured all in the same way."""
@@ -240,3 +257,4 @@ class Task(Spec, frozen=True, kw_only=True):
     image: TaskImage | None = None
     work: TaskStage = NO_STAGE
     checking: TaskStage = NO_STAGE
+    turns: tuple[UserTurn, ...] = ()

@@ -14,12 +14,19 @@ from outweigh.ports.gateways import ModelAccess
 from outweigh.ports.sandboxes import Sandbox
 
 
+class UserReplies(Protocol):
+    """The user's side of a task with several turns."""
+
+    def next_message(self, answer: str | None) -> str | None:
+        """What the user says to the agent's answer, None being unknown; None where there is nothing more to say."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRequest:
     """One attempt that an agent is to make: the trial, the task, the arm, and its limits.
 
     `environment` is what the suite lets the agent see. `model_access` is None where the agent reaches its model
-    directly, with its own credentials.
+    directly, with its own credentials. `replies` says what follows the instruction, None where nothing does.
     """
 
     trial: Trial
@@ -29,6 +36,7 @@ class AttemptRequest:
     budget_usd: float | None
     environment: Mapping[str, str]
     model_access: ModelAccess | None
+    replies: UserReplies | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +204,14 @@ class RunsSolution(Protocol):
     """An agent that runs the task's own solution instead of working."""
 
     runs_solution: bool
+
+
+@runtime_checkable
+class HoldsConversations(Protocol):
+    """An agent for tasks with several turns: it asks the request's `replies` after each of its answers."""
+
+    def holds_conversations(self, arm: Arm) -> bool:
+        """Whether it can go on in the same session with this arm."""
 
 
 @runtime_checkable

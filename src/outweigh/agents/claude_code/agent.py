@@ -1,6 +1,7 @@
 """The adapter of Claude Code, run by `claude -p`."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import time
 from types import MappingProxyType
 
@@ -8,6 +9,7 @@ import msgspec
 
 from outweigh.agents.claude_code.stream import ClaudeCodeReader
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.agents.exchanges import ReportScope
 from outweigh.agents.server_headers import header_variables
 from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
@@ -84,6 +86,7 @@ class ClaudeCodeAgent(CommandLineAgent):
             stdin=build_prompt(request).encode(),
             on_output=reader.feed,
             report=lambda _: reader.report(time()),
+            report_scope=ReportScope.TOTALS,
             files={_SERVERS: _servers_file(arm)} if arm.mcp_servers else {},
             defaults={
                 "CLAUDE_CONFIG_DIR": f"{home}/.claude",
@@ -98,6 +101,11 @@ class ClaudeCodeAgent(CommandLineAgent):
             if access is None
             else {"ANTHROPIC_BASE_URL": access.base_url, "ANTHROPIC_API_KEY": access.key},
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:
+        """`claude -p --resume` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, "--resume", session), stdin=message.encode())
 
     def _limits(self, request: AttemptRequest) -> tuple[str, ...]:
         """Limits passed to the program. Its own budget only without a gateway, because it guesses unknown prices."""

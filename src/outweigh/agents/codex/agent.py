@@ -5,7 +5,9 @@ from typing import Any
 
 from outweigh.agents.codex.session import CodexSessionReader, add_session
 from outweigh.agents.codex.stream import CodexReader
-from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, build_prompt, read_whole
+from outweigh.agents.command_line import CommandLineAgent, Launch, build_prompt, read_whole
+from outweigh.agents.exchanges import ReportScope
+from outweigh.agents.home_files import HomeArtifacts
 from outweigh.agents.server_headers import header_variables
 from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.arm import Arm, McpServer
@@ -54,7 +56,13 @@ class CodexAgent(CommandLineAgent):
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
             gateway_variables={} if request.model_access is None else {_KEY: request.model_access.key},
             artifacts={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
+            report_scope=ReportScope.SESSION,
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:
+        """`codex exec resume` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, "resume", session, "-"), stdin=message.encode())
 
 
 def _read_report(stream: AgentReport, artifacts: HomeArtifacts) -> AgentReport:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.unchanged_check import BadPatternError, compile_patterns
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, quote_names
 from outweigh.model.task import (
     REPORTS_PREFIX,
     AnswerContainsCheck,
@@ -20,6 +20,7 @@ from outweigh.model.task import (
     RewardCheck,
     TestSuiteCheck,
     UnchangedCheck,
+    UserTurn,
 )
 
 _OLD_TESTS_FOLDER = ".outweigh-tests"
@@ -36,6 +37,24 @@ def refuse_impossible_checks(checks: Sequence[Check], source: str) -> None:
         fault = _check_fault(check)
         if fault is not None:
             raise UsageError(f"{source}: check {check.name!r}: {fault}.")
+
+
+def refuse_impossible_turns(turns: Sequence[UserTurn], checks: Sequence[Check], source: str) -> None:
+    """Refuse turns of the user whose conditions could never be looked at."""
+    names = [check.name for check in checks]
+    for number, turn in enumerate(turns, start=1):
+        fault = _turn_fault(turn, names)
+        if fault is not None:
+            raise UsageError(f"{source}: turn {number}: {fault}.")
+
+
+def _turn_fault(turn: UserTurn, names: Sequence[str]) -> str | None:
+    for key in ("if_passed", "if_failed"):
+        name = getattr(turn, key)
+        if name is not None and name not in names:
+            known = f"its checks are {quote_names(names)}" if names else "it has none"
+            return f"{key} names the check {name!r}, which the task does not have; {known}"
+    return _regex_fault(turn.if_answer) or _regex_fault(turn.unless_answer)
 
 
 def _check_fault(check: Check) -> str | None:
@@ -98,10 +117,14 @@ def _path_fault(path: str) -> str | None:
 def _content_fault(check: FileContainsCheck | AnswerContainsCheck) -> str | None:
     if (check.text is None) == (check.regex is None):
         return "state either text or regex"
+    return _regex_fault(check.regex)
+
+
+def _regex_fault(regex: str | None) -> str | None:
     try:
-        re.compile(check.regex or "")
+        re.compile(regex or "")
     except re.error as fault:
-        return f"{check.regex!r} is not a regular expression: {fault}"
+        return f"{regex!r} is not a regular expression: {fault}"
     return None
 
 

@@ -1,0 +1,75 @@
+"""Tasks with several turns, with the real claude and codex on a scripted model: the user answers what they say."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.cli.agent_experiment import AgentDesk, handed_out, require_agent, used
+
+from outweigh.engine.conversation import CONVERSATION_ARTIFACT
+from outweigh.model.failure import Status
+from outweigh.model.run_record import DIFF_ARTIFACT, StepSource
+from outweigh.score.objective import passed
+from outweigh.store.run_store import FolderRunStore
+from outweigh.testing.model_server import ModelServer, Script, Turn, UsageSpec
+
+CHECK = {"type": "file_contains", "name": "answer", "path": "answer.txt", "text": "42"}
+HIDDEN = {
+    "type": "command",
+    "name": "hidden",
+    "run": 'test -f "$OUTWEIGH_TESTS/key" && touch left-by-the-check && grep -qx 42 answer.txt',
+}
+TURNS = [
+    {"say": "Thank you.", "if_answer": "^All done"},
+    {"say": "It is not 41. Look again, and leave out the ones.", "if_answer": "41", "if_failed": "hidden"},
+    {"say": "This is never said.", "if_failed": "answer"},
+    {"say": "Good. Say goodbye.", "if_passed": "hidden", "unless_answer": "goodbye"},
+]
+SAID = [turn["say"] for turn in TURNS]
+USAGE = UsageSpec(input_tokens=100, output_tokens=10, cache_read_tokens=0, cache_write_tokens=0)
+SCRIPT = Script(
+    turn=[
+        Turn(run="echo 41 >answer.txt", usage=USAGE),
+        Turn(text="I wrote 41.", usage=USAGE),
+        Turn(run="ls && echo 42 >answer.txt", usage=USAGE),
+        Turn(text="Now it is 42.", usage=USAGE),
+        Turn(text="Well then, goodbye.", usage=USAGE),
+    ]
+)
+
+
+@pytest.mark.needs_agent
+@pytest.mark.needs_bubblewrap
+@pytest.mark.parametrize(
+    ("agent", "program", "model"),
+    [("claude-code", "claude", "claude-sonnet-4-5"), ("codex", "codex", "gpt-5")],
+)
+def test_an_agent_goes_on_in_its_session_when_the_user_answers(
+    agent: str, program: str, model: str, tmp_path: Path
+) -> None:
+    require_agent(program)
+    desk = AgentDesk(tmp_path, model)
+    with ModelServer(SCRIPT) as server:
+        desk.write(server, {"one": {"agent": agent, "model": model}}, task={"checks": [CHECK, HIDDEN], "turns": TURNS})
+        tests = desk.suite / "task-1" / "tests"
+        tests.mkdir()
+        (tests / "key").write_text("")
+        ended = desk.run()
+        totals = server.totals()
+    (run,) = [run for run in desk.records() if run.trial.arm == "one"]
+
+    assert run.status is Status.COMPLETED, (run.status_detail, ended.err)
+    assert passed(run).value == 1.0
+    assert used([run]) == handed_out(totals)
+    with FolderRunStore.open(desk.store) as store:
+        lines = store.artifact(run.artifacts[CONVERSATION_ARTIFACT]).splitlines()
+        changed = store.artifact(run.artifacts[DIFF_ARTIFACT])
+    said = [msgspec.json.decode(line) for line in lines]
+    assert [(line["turn"], line["left_out"]) for line in said] == [(2, [1]), (4, [3]), (None, [])]
+    assert "41" in said[0]["answer"]
+    assert "goodbye" in said[2]["answer"]
+    assert b"answer.txt" in changed
+    assert b"left-by-the-check" not in changed
+    spoken = [step.message for step in run.steps or () if step.source is StepSource.USER]
+    assert [turn["say"] for turn in (TURNS[1], TURNS[3])] == [text for text in spoken if text in SAID]
+    assert (run.step_count, run.tool_call_count) == (5, 2)
