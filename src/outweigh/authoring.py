@@ -20,6 +20,7 @@ from outweigh.agents.command_line import (
     build_prompt,
     read_whole,
 )
+from outweigh.agents.exchanges import ReportScope
 from outweigh.agents.home_files import HomeArtifacts
 from outweigh.agents.outcomes import early_end, outcome_from_report
 from outweigh.errors import EvidenceError, OutweighError, UsageError
@@ -71,7 +72,7 @@ from outweigh.model.usage import (
     reported_cost,
     sum_usage,
 )
-from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, build_outcome
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, UserReplies, build_outcome
 from outweigh.ports.forges import Forge, ForgeError, ForgeProject, PullRequest, PullRequestDraft
 from outweigh.ports.gateways import ModelAccess
 from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
@@ -206,6 +207,7 @@ __all__ = [
     "ProgramOptions",
     "PullRequest",
     "PullRequestDraft",
+    "ReportScope",
     "RunRecord",
     "Sandbox",
     "SandboxContract",
@@ -234,6 +236,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "UsageSpec",
+    "UserReplies",
     "a_question",
     "a_sandbox_request",
     "add_counts",

@@ -1,10 +1,12 @@
 """Tasks with several turns, with the real claude and codex on a scripted model: the user answers what they say."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from tests.cli.agent_experiment import AgentDesk, handed_out, require_agent, used
+from tests.engine.engine_fixtures import write_suite
 
 from outweigh.engine.conversation import CONVERSATION_ARTIFACT
 from outweigh.model.failure import Status
@@ -73,3 +75,31 @@ def test_an_agent_goes_on_in_its_session_when_the_user_answers(
     spoken = [step.message for step in run.steps or () if step.source is StepSource.USER]
     assert [turn["say"] for turn in (TURNS[1], TURNS[3])] == [text for text in spoken if text in SAID]
     assert (run.step_count, run.tool_call_count) == (5, 2)
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def test_an_agent_that_cannot_go_on_in_a_session_is_refused_before_anything_runs(outweigh: Any, tmp_path: Path) -> None:
+    arms: dict[str, Any] = {"plain": {"agent": "shell", "options": {"command": ["true"]}}, "other": {"agent": "noop"}}
+    write_suite(made(tmp_path / "suite"), arms, task={"checks": [CHECK], "turns": TURNS[:1]})
+
+    ended = outweigh("run", "-c", str(tmp_path / "suite"), "-o", str(tmp_path / "store"), "-y")
+
+    assert ended.code == 2
+    assert "the task 'task-1' has several turns, and the agent shell of arm 'plain' cannot" in ended.err
+    assert not (tmp_path / "store").exists()
+
+
+def test_agents_that_only_pretend_take_tasks_with_several_turns(outweigh: Any, tmp_path: Path) -> None:
+    arms: dict[str, Any] = {"idle": {"agent": "noop"}, "solved": {"agent": "oracle"}}
+    write_suite(made(tmp_path / "suite"), arms, task={"checks": [CHECK], "turns": TURNS[:1]})
+    solution = tmp_path / "suite" / "task-1" / "solution"
+    solution.mkdir()
+    (solution / "solve.sh").write_text("#!/bin/sh\necho 42 >answer.txt\n")
+
+    ended = outweigh("run", "-c", str(tmp_path / "suite"), "-o", str(tmp_path / "store"), "--repeats", "1")
+
+    assert ended.code == 0, ended.err

@@ -63,6 +63,7 @@ def test_a_task_of_harbors_own_is_taken_as_it_is(tmp_path: Path) -> None:
         ({"workspace": {"type": "folder", "path": "tests"}}, "its workspace is not environment/"),
         ({"workspace": {"type": "git", "repository": ".", "commit": "HEAD"}}, "its workspace is not environment/"),
         ({"setup": ["make"]}, "Harbor has no setup"),
+        ({"turns": [{"say": "Go on."}]}, "Harbor has no turns"),
         ({"checker": {"environment": {"A": "b"}}}, "Harbor has no setup"),
     ],
 )

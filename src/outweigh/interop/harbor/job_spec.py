@@ -122,6 +122,8 @@ def _task_problems(task: Task, folder: Path, document: Mapping[str, Any]) -> Ite
         yield f"its workspace is not environment/; let environment/{DOCKERFILE} fetch it."
     if (task.work, task.checking) != (NO_STAGE, NO_STAGE):
         yield "Harbor has no setup, teardown, variables and services of [metadata.outweigh]; put them into its image."
+    if task.turns:
+        yield "Harbor has no turns of [metadata.outweigh]; use outweigh's own executor, or leave them out."
 
 
 def _is_folder(workspace: object, place: Path) -> bool:
