@@ -6,13 +6,17 @@ import pytest
 from tests.engine.model_calls import a_call, a_failed_call, an_account
 from tests.engine.test_setup_check import an_arm, expected, reported
 
+from outweigh.engine.finish import finish_attempt
+from outweigh.engine.run_draft import RunDraft
 from outweigh.engine.server_check import ServerCheck, check_servers
 from outweigh.engine.setup_check import check_setup
+from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import McpServer
-from outweigh.model.failure import FailureKind
-from outweigh.model.run_record import ObservedServer
-from outweigh.ports.agents import ServerEvidence, ServerStart
+from outweigh.model.failure import FailureKind, Status
+from outweigh.model.run_record import AgentIdentity, AgentKind, ObservedServer, Trial
+from outweigh.ports.agents import AttemptOutcome, ServerEvidence, ServerStart, build_outcome
 from outweigh.ports.gateways import MeteredCalls
+from outweigh.testing.agent_contract import a_task
 
 ARM = an_arm("tooled", mcp_servers={"notes": McpServer(command=["notes"])})
 REMOTE = an_arm("remote", mcp_servers={"notes": McpServer(url="https://notes.example.org/mcp")})
@@ -155,3 +159,37 @@ def test_an_agent_whose_names_are_unknown_is_judged_by_the_tools_that_the_server
     unseen = check_servers(ARM, None, WITHOUT, known(a_start(), forms=None))
     assert (unseen.faults, len(unseen.unproven)) == ((), 1)
     assert check_servers(ARM, None, WITHOUT, known(FAILED, forms=None)).faults != ()
+
+
+def finished(status: Status, start: ServerStart, account: MeteredCalls) -> AttemptOutcome:
+    identity = AgentIdentity(kind=AgentKind.REAL, name="codex", version=None, model="model-1")
+    draft = RunDraft(
+        planned=PlannedRun(trial=Trial(task_id="task-1", arm="tooled", repeat=1, seed=0), block=1, position=1),
+        number=1,
+        task=a_task(),
+        arm=ARM,
+        started_at=None,
+        outcome=build_outcome(identity, status, "exit code 1", servers=known(start)),
+        account=account,
+    )
+    finish_attempt(draft, expected(ARM))
+    assert draft.outcome is not None
+    return draft.outcome
+
+
+@pytest.mark.parametrize("status", [Status.COMPLETED, Status.AGENT_ERROR, Status.TIMEOUT])
+@pytest.mark.parametrize("account", [WITHOUT, an_account()])
+def test_a_run_without_its_server_does_not_count_however_it_ended(status: Status, account: MeteredCalls) -> None:
+    outcome = finished(status, FAILED, account)
+
+    assert outcome.status is Status.ARM_NOT_APPLIED
+    assert "it could not be started (notes: No such file or directory)" in (outcome.status_detail or "")
+
+
+def test_what_cannot_be_proven_is_a_warning_and_the_run_counts() -> None:
+    outcome = finished(Status.COMPLETED, a_start(tools=()), WITHOUT)
+
+    assert outcome.status is Status.COMPLETED
+    assert any(
+        warning.startswith("not provable with this agent: the MCP server 'notes'") for warning in outcome.warnings
+    )
