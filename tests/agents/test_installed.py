@@ -129,3 +129,11 @@ def test_a_program_that_is_asked_for_its_version_sees_nothing_of_the_callers_hom
     assert f"HOME={Path.home()}\n" not in seen
     names = {line.partition("=")[0] for line in seen.splitlines() if "=" in line}
     assert names - {"PWD", "SHLVL", "OLDPWD", "_"} == {"HOME", "LANG", "PATH"}
+
+
+def test_a_program_of_the_system_is_named_apart_for_images_that_have_a_system_of_their_own() -> None:
+    found = find_program("sh", "/usr/bin:/bin")
+
+    assert found is not None
+    assert found.paths == ()
+    assert found.system_paths == found.command

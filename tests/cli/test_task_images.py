@@ -3,7 +3,9 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -28,13 +30,26 @@ SOLVE = '#!/bin/sh\necho "$(cat /solution/word.txt), $(cat name.txt)!" > /app/gr
 WORK = 'echo "Hello, $(cat name.txt)!" > greeting.txt'
 
 
+MARK = token_hex(8)
+"""What the images of this process are recognised by."""
+
+
+@contextmanager
+def image_to_build_on(*programs: str) -> Iterator[str]:
+    """A base image; leaving the context removes it with everything that was built on it."""
+    with busybox_image(working_engine(), *programs) as name:
+        yield f"localhost/{name}"
+        for image in working_engine().run("images", "--quiet", f"--filter=label=bench={MARK}").out.split():
+            working_engine().run("rmi", "--force", image)
+
+
 @pytest.fixture(scope="module")
 @needs("container")
 def base() -> Iterator[str]:
     """A base image of one static program, without the C library that agents need."""
     require("container", load_adapter("sandbox", "container").missing())
-    with busybox_image(working_engine()) as name:
-        yield f"localhost/{name}"
+    with image_to_build_on() as name:
+        yield name
 
 
 class Bench:
@@ -73,14 +88,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    yield Bench(tmp_path)
-    for image in working_engine().run("images", "--quiet", "--filter=label=bench").out.split():
-        working_engine().run("rmi", "--force", image)
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
 
 
 def recipe(base: str, *lines: str) -> str:
-    return "\n".join((f"FROM {base}", "LABEL bench=1", "WORKDIR /app", "COPY name.txt .", *lines, ""))
+    return "\n".join((f"FROM {base}", f"LABEL bench={MARK}", "WORKDIR /app", "COPY name.txt .", *lines, ""))
 
 
 def test_a_plain_harbor_task_passes_preflight_and_runs_in_its_image(
@@ -275,10 +288,10 @@ def test_a_real_agent_of_this_machine_works_in_the_image_of_a_task(
     require("container", load_adapter("sandbox", "container").missing())
     desk = AgentDesk(tmp_path, model)
     needed = [str((INSTALLED / name).resolve()) for name in ("claude", "node") if (INSTALLED / name).exists()]
-    with busybox_image(working_engine(), *needed) as image, ModelServer(SOLVED) as server:
+    with image_to_build_on(*needed) as image, ModelServer(SOLVED) as server:
         desk.write(server, {"plain": {"agent": agent, "model": model}}, sandbox={"build_network": "none"})
         dockerfile = desk.suite / "task-1" / "environment" / "Dockerfile"
-        dockerfile.write_text(f"FROM localhost/{image}\nWORKDIR /app\nCOPY question.txt .\n")
+        dockerfile.write_text(f"FROM {image}\nLABEL bench={MARK}\nWORKDIR /app\nCOPY question.txt .\n")
         ended = desk.run(CONTAINERS_CONF=os.environ.get("CONTAINERS_CONF", ""))
         totals = server.totals()
 
