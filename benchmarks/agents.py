@@ -23,6 +23,7 @@ from outweigh.agents.gemini_cli import GeminiCliAgent
 from outweigh.agents.goose import GooseAgent
 from outweigh.agents.mini_swe_agent.agent import MiniSweAgent
 from outweigh.agents.opencode import OpenCodeAgent
+from outweigh.agents.pi import PiAgent
 from outweigh.agents.qwen_code import QwenCodeAgent
 from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.upstream import ModelUpstream
@@ -47,6 +48,7 @@ STARTED: tuple[CommandLineAgent, ...] = (
         OpenCodeAgent(),
         MiniSweAgent(),
         AiderAgent(),
+        PiAgent(),
     ),
 )
 WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCodeAgent(), "claude-sonnet-4-5"), (CodexAgent(), "gpt-5"))

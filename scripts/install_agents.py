@@ -56,6 +56,7 @@ RECIPES = {
     "opencode": Recipe(program="opencode", npm_package="opencode-ai@1.18.33"),
     "goose": Recipe(program="goose", npm_package=_GOOSE, found_at="node_modules/@aaif/*/bin/goose"),
     "aider": Recipe(program="aider", python_packages=("aider-chat==0.86.2",)),
+    "pi": Recipe(program="pi", npm_package="@earendil-works/pi-coding-agent@0.87.1"),
 }
 
 READERS = {

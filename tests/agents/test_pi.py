@@ -1,9 +1,18 @@
+"""How pi is asked, and what it then does, with the real program; and how its events are read."""
+
+from typing import Any
+
+import msgspec
 import pytest
+from tests.agents.live_agent import LiveAgent
 from tests.agents.transcript_samples import calls, read, sample
 
-from outweigh.agents.pi import PiReader
+from outweigh.agents.command_line import CommandLineAgent, Launch
+from outweigh.agents.pi import PiAgent, PiReader
+from outweigh.model.arm import McpServer
 from outweigh.model.failure import FailureKind
 from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.testing.agent_contract import MODEL_ACCESS, an_agent_arm, an_attempt
 
 END = b'{"type": "agent_end", "messages": []}\n'
 
@@ -34,6 +43,11 @@ def test_every_answer_counts_once_although_it_is_told_many_times() -> None:
     assert report.warnings == ()
 
 
+def test_its_own_prompt_is_no_message_of_the_user() -> None:
+    report = read(PiReader(), b'{"type": "message_end", "message": {"role": "system", "content": ""}}\n' + END)
+    assert report.steps == ()
+
+
 def test_a_request_that_failed_is_the_failure_and_not_an_answer() -> None:
     failed = answer("error", f'"errorMessage": "401 Unauthorized", {UNCOUNTED}')
     report = read(PiReader(), answer("toolUse", COUNTED) + failed + END)
@@ -62,3 +76,48 @@ def test_an_answer_without_count_or_price_leaves_the_sums_unknown() -> None:
     report = read(PiReader(), answer("toolUse", COUNTED) + answer("stop", UNCOUNTED) + END)
     assert report.usage == NO_USAGE
     assert read(PiReader(), answer("toolUse", COUNTED) + answer("stop", '"usage": {}') + END).cost_usd is None
+
+
+def launched(model: str, **asked: Any) -> Launch:
+    return PiAgent().launch(an_attempt(an_agent_arm("pi", model=model), **asked), "/home/agent")
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("anthropic/claude-sonnet-4-5", {"baseUrl": MODEL_ACCESS.base_url}),
+        ("openai/gpt-5", {"baseUrl": f"{MODEL_ACCESS.base_url}/v1"}),
+        ("google/gemini-2.5-pro", {"baseUrl": f"{MODEL_ACCESS.base_url}/v1beta"}),
+        (
+            "openrouter/qwen/qwen3",
+            {"baseUrl": f"{MODEL_ACCESS.base_url}/v1", "api": "openai-completions", "models": [{"id": "qwen/qwen3"}]},
+        ),
+    ],
+)
+def test_the_provider_before_the_name_tells_how_the_gateway_is_spoken_to(model: str, settings: dict[str, Any]) -> None:
+    provider = model.partition("/")[0]
+
+    written = msgspec.json.decode(launched(model).files[".pi/agent/models.json"])
+
+    assert written == {"providers": {provider: {**settings, "apiKey": MODEL_ACCESS.key}}}
+    assert launched(model, model_access=None).files == {}
+
+
+def test_the_prompt_comes_on_standard_input_and_is_never_taken_for_an_option() -> None:
+    launch = launched("openai/gpt-5", instruction="--help")
+
+    assert launch.stdin == b"--help"
+    assert "--help" not in launch.arguments
+
+
+def test_an_arm_with_tool_servers_is_refused() -> None:
+    arm = an_agent_arm("pi", model="openai/gpt-5", mcp_servers={"zoo": McpServer(command=["zoo"])})
+
+    assert PiAgent().missing(arm) == "arms.plain.mcp_servers: pi starts no tool servers; leave them out."
+
+
+class TestPi(LiveAgent):
+    model = "anthropic/claude-sonnet-4-5"
+
+    def agent(self) -> CommandLineAgent:
+        return PiAgent()

@@ -131,6 +131,7 @@ def test_an_arm_whose_provider_nobody_knows_needs_any_key_and_says_which_there_c
         ("opencode", "anthropic/claude-sonnet-4-5", "anthropic"),
         ("aider", "claude-sonnet-4-5", "anthropic"),
         ("mini-swe-agent", "openrouter/anthropic/claude-sonnet-4-5", "openai"),
+        ("pi", "google/gemini-2.5-pro", "gemini"),
         ("acp", None, None),
     ],
 )

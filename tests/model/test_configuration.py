@@ -32,6 +32,7 @@ from outweigh.model.arm import ChangeKind, OverlayFile, overlay_changes
         ("qwen-code", "QWEN.md", ConfigurationKind.INSTRUCTIONS),
         ("opencode", "opencode.json", ConfigurationKind.SETTINGS),
         ("goose", ".goosehints", ConfigurationKind.INSTRUCTIONS),
+        ("pi", ".pi/prompts/fix.md", ConfigurationKind.PROMPT),
         ("aider", "CONVENTIONS.md", ConfigurationKind.INSTRUCTIONS),
         ("mini-swe-agent", "AGENTS.md", None),
         ("somebody-elses", "GEMINI.md", ConfigurationKind.INSTRUCTIONS),

@@ -1,9 +1,16 @@
-"""Reads what `pi --mode json` writes: one event per line.
+"""pi, run by `pi -p`: its adapter, and the reader of `--mode json`, one event per line.
 
 Every answer is written in full when it ends, with its own tokens and dollars: these are summed. Input is without
 the cache, output with reasoning. Dollars come from the prices in pi's model list, so 0 means that it has none.
 """
 
+from typing import Any
+
+import msgspec
+
+from outweigh.agents.command_line import CommandLineAgent, Launch, build_prompt
+from outweigh.agents.model_provider import provider_of_model
+from outweigh.model.arm import Arm
 from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import (
@@ -20,6 +27,8 @@ from outweigh.model.untrusted_json import (
     value_at,
 )
 from outweigh.model.usage import Usage, sum_usage
+from outweigh.ports.agents import AttemptRequest
+from outweigh.ports.gateways import ModelAccess
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.atif import step_metrics
 from outweigh.transcript.token_counts import is_empty_usage, sum_costs, usage_unless_empty
@@ -59,6 +68,8 @@ class PiReader(EventReader):
             case "toolResult":
                 call_id, output = str_at(message, "toolCallId") or "unknown", to_text(value_at(message, "content"))
                 self._steps.result(call_id, output, bool_at(message, "isError"))
+            case "system":
+                pass  # its own prompt, in parts
             case _:
                 self._steps.add("user", to_text(value_at(message, "content")), when)
 
@@ -129,3 +140,59 @@ def _failure(message: JsonObject) -> Failure | None:
             return make_failure(FailureKind.CONTEXT_OVERFLOW, "the last answer reached the limit of its length")
         case _:
             return None
+
+
+_API_PATHS = {"anthropic": "", "google": "/v1beta", "openai": "/v1"}
+"""Providers whose APIs the gateway has, with what pi expects at the end of their address."""
+_DEFAULT_API, _DEFAULT_PATH = "openai-completions", "/v1"
+
+
+class PiAgent(CommandLineAgent):
+    """Reads skills from `.agents/skills`, instructions from `AGENTS.md`, and more from `.pi`; it has no MCP servers."""
+
+    name = "pi"
+    program = "pi"
+    install = "npm install -g @earendil-works/pi-coding-agent"
+    starts_servers = False
+    needs_model = True
+    names_provider = True
+    bypass_variables = ("ANTHROPIC_API_KEY", "ANTHROPIC_OAUTH_TOKEN", "GEMINI_API_KEY", "OPENAI_API_KEY")
+    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+    login_files = (".pi/agent/auth.json",)
+
+    def provider(self, arm: Arm) -> str | None:
+        """The provider in the model's name."""
+        return provider_of_model(arm.model)
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the base class's signature
+        """`pi -p` with the prompt on standard input and events on standard output."""
+        reader = PiReader()
+        return Launch(
+            # Without --approve it leaves out what the workspace has for it, because nobody has trusted the folder.
+            arguments=("-p", "--mode", "json", "--no-session", "--approve", "--model", request.arm.model or ""),
+            stdin=build_prompt(request).encode(),
+            on_output=reader.feed,
+            report=lambda _: reader.report(),
+            files=_files(request),
+            defaults={"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
+        )
+
+
+def _files(request: AttemptRequest) -> dict[str, bytes]:
+    if request.model_access is None:
+        return {}
+    provider, _, model = (request.arm.model or "").partition("/")
+    providers = {provider: _provider(provider, model, request.model_access)}
+    return {".pi/agent/models.json": msgspec.json.encode({"providers": providers})}
+
+
+def _provider(name: str, model: str, access: ModelAccess) -> dict[str, Any]:
+    """The gateway in place of a provider: pi keeps what it knows of the models of some, and must be told of others."""
+    if name in _API_PATHS:
+        return {"baseUrl": f"{access.base_url}{_API_PATHS[name]}", "apiKey": access.key}
+    return {
+        "baseUrl": f"{access.base_url}{_DEFAULT_PATH}",
+        "apiKey": access.key,
+        "api": _DEFAULT_API,
+        "models": [{"id": model}],
+    }

@@ -57,6 +57,7 @@ _LOCATIONS = {
     "goose": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
     "mini-swe-agent": AgentFileLocations(skills=(), instructions=()),
     "opencode": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
+    "pi": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
     "qwen-code": AgentFileLocations(skills=(".qwen/skills",), instructions=("QWEN.md",), always_sent=_AGENTS),
 }
 _DEFAULT_LOCATIONS = AgentFileLocations(
@@ -111,6 +112,7 @@ _KINDS_BY_AGENT: Mapping[str, _KindByPath] = {
         "opencode.json": ConfigurationKind.SETTINGS,
         "opencode.jsonc": ConfigurationKind.SETTINGS,
     },
+    "pi": {**_AGENTS_FOLDER, **_usual_folders(".pi")},
     "qwen-code": {"QWEN.md": ConfigurationKind.INSTRUCTIONS, **_usual_folders(".qwen")},
 }
 _ANY_AGENT: _KindByPath = {"prompts": ConfigurationKind.PROMPT}

@@ -127,9 +127,10 @@ TEXT = {"type": "string"}
         ("Bash", string(command=TEXT, description=TEXT), {"command": "ls", "description": "Run a command"}),
         ("bash", string(command=TEXT), {"command": "ls"}),
         ("shell", string(command={"type": "array", "items": TEXT}), {"command": ["bash", "-lc", "ls"]}),
+        ("run_commands", string(commands={"type": "array", "items": TEXT}), {"commands": ["ls"]}),
         ("exec_command", {"type": "object", "properties": {"cmd": TEXT, "yield_time_ms": {}}}, {"cmd": "ls"}),
         ("run_shell_command", string(command=TEXT, is_background={"type": "boolean"}), {"is_background": False}),
-        ("developer__shell", string(command=TEXT, timeout_secs={"type": ["integer", "null"]}), {"timeout_secs": 0}),
+        ("developer__shell", string(command=TEXT, timeout_secs={"type": ["integer", "null"]}), {"timeout_secs": None}),
     ],
 )
 def test_run_uses_the_shell_of_any_agent(name: str, schema: dict[str, Any], arguments: dict[str, Any]) -> None:

@@ -88,6 +88,7 @@ SHELL_NAMES = (
     "local_shell",
     "run_shell_command",
     "run_command",
+    "run_commands",
     "execute_command",
     "execute_bash",
     "run_terminal_cmd",
@@ -105,14 +106,19 @@ def find_shell_tool(tools: Sequence[OfferedTool]) -> OfferedTool | None:
 
 def shell_arguments(tool: OfferedTool, command: str) -> dict[str, Any]:
     """The arguments of a call of the shell: the command in the form its schema wants, and a value for each required
-    one.
+    one; null where that is allowed, by which strict schemas leave one out.
     """
     if tool.kind is OfferedToolKind.LOCAL_SHELL:
         return {"command": ["bash", "-lc", command]}
-    arguments = required_values(tool.schema, CALL_DESCRIPTION)
+    properties = tool.schema.get("properties") or {}
+    arguments = {
+        name: None if "null" in type_names(properties.get(name, {})) else value
+        for name, value in required_values(tool.schema, CALL_DESCRIPTION).items()
+    }
     for name in _command_parameters(tool)[:1]:
-        wants_list = "array" in type_names(tool.schema["properties"][name])
-        arguments[name] = ["bash", "-lc", command] if wants_list else command
+        wants_list = "array" in type_names(properties[name])
+        words = [command] if name == "commands" else ["bash", "-lc", command]
+        arguments[name] = words if wants_list else command
     return arguments
 
 
