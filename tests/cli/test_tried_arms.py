@@ -376,6 +376,27 @@ def test_an_arm_without_the_key_of_its_provider_is_refused(
     assert "- key ANTHROPIC_API_KEY: it is not in the environment. 'plain' cannot ask anthropic without" in answer.err
 
 
+@pytest.mark.parametrize("stated", [False, True])
+def test_an_exported_address_that_the_suite_does_not_name_is_said_before_another_one_is_paid(
+    stated: bool, outweigh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "http://127.0.0.1:9"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-1")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"{address}/")
+    provider = {"url": "http://127.0.0.1:8" if stated else address, "key": "ANTHROPIC_API_KEY"}
+    gateway = {"anthropic": provider} if stated else {}
+    suite = write_suite(tmp_path / "suite", {"plain": fake_claude(tmp_path, "exit")}, gateway=gateway)
+
+    answer = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "store"))
+
+    said = f"ANTHROPIC_BASE_URL is {address}, but arm 'plain' would ask https://api.anthropic.com:"
+    assert answer.code == 2
+    assert (said in answer.err) is not stated
+    assert (
+        f'anthropic = {{ url = "{address}", key = "ANTHROPIC_API_KEY" }} under [gateway]' in answer.err
+    ) is not stated
+
+
 def test_a_dry_run_names_what_can_be_found_without_starting_an_agent(
     outweigh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

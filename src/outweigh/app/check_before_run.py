@@ -4,6 +4,7 @@ Whatever would make runs fail, or their costs unknown, is said in a paragraph ea
 insists.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.model.agent_files import SKILL_FILE, AgentFileLocations
 from outweigh.model.arm import Arm
 from outweigh.model.model_name import bare_model_name
+from outweigh.model.suite import ADDRESS_VARIABLES, GatewaySpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import NamesHosts, agent_file_locations
 from outweigh.prices import GenaiPrices, listed_models, read_prices
@@ -53,7 +55,13 @@ def faults_before_start(suite: LoadedSuite, arms: Collection[str]) -> list[str]:
     """What can be said about these arms, their keys and the judges without starting any agent."""
     left = _with_arms(suite, arms)
     judges = missing_judges(left) if _asks_models(left) else ()
-    parts = (_unreachable_models(left), unreachable_servers(left), missing_access(left), _misplaced_skills(left))
+    parts = (
+        _unreachable_models(left),
+        _ignored_addresses(left),
+        unreachable_servers(left),
+        missing_access(left),
+        _misplaced_skills(left),
+    )
     return [*chain.from_iterable(parts), *judges]
 
 
@@ -112,6 +120,29 @@ def _is_misplaced(path: PurePosixPath, places: AgentFileLocations) -> bool:
         return False
     below = [path.relative_to(folder).parts for folder in places.skills if path.is_relative_to(folder)]
     return not any(len(parts) > 2 for parts in below)  # deeper than NAME/SKILL.md, it is a part of a skill
+
+
+def _ignored_addresses(suite: LoadedSuite) -> Iterator[str]:
+    """Addresses that the user has exported and that requests would not go to, because the suite names none.
+
+    Whoever exports one expects it to be used, perhaps because it is free.
+    """
+    if suite.spec.gateway.mode == "direct":
+        return
+    asking: dict[str, list[Arm]] = defaultdict(list)
+    for arm in suite.arms.values():
+        if arm.provider is None and arm.auth is None and load_adapter("agent", arm.agent).uses_model(arm):
+            asking[provider_of_arm(arm) or ""].append(arm)
+    for provider, variable in ADDRESS_VARIABLES.items():
+        exported = os.environ.get(variable, "").rstrip("/").removesuffix("/v1")
+        url, usual = (getattr(gateway, provider).url for gateway in (suite.spec.gateway, GatewaySpec()))
+        if provider in asking and exported and url == usual and exported != usual:
+            key = getattr(suite.spec.gateway, provider).key
+            yield (
+                f"{variable} is {exported}, but {_quote_arms(asking[provider])} would ask {url}: requests go where "
+                f'the suite says. To use your address, add {provider} = {{ url = "{exported}", key = "{key}" }} under '
+                f"[gateway] in suite.toml; to ask {url}, unset {variable}."
+            )
 
 
 class _UnpricedModels:

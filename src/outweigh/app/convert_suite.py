@@ -18,7 +18,7 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.interop.suite_writer import NOTES_FILE, suite_files
 from outweigh.model.agent_files import SKILL_FILE
 from outweigh.model.arm import ArmSpec, bare_arm
-from outweigh.model.suite import GatewaySpec, SuiteSpec
+from outweigh.model.suite import ADDRESS_VARIABLES, GatewaySpec, SuiteSpec
 from outweigh.plugins import adapter_names, installed_file_locations, load_adapter, load_adapters
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, SuiteReader
 from outweigh.verdict.evidence_settings import FEWEST_FOR_A_GAIN, MINIMUM_TASKS
@@ -28,13 +28,6 @@ SKILL_FORMAT = "skill-creator"
 """Where a skill has evals of several programs, these are meant."""
 
 MAX_FOLDERS = 500
-
-ADDRESS_VARIABLES = {
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-    "gemini": "GOOGLE_GEMINI_BASE_URL",
-}
-"""The variables in which agents look for the address of a provider."""
 
 
 def choose_skill_reader(path: Path) -> SuiteReader:

@@ -176,6 +176,14 @@ class GatewaySpec(Spec, frozen=True, kw_only=True):
     model_aliases: dict[Annotated[str, Meta(min_length=1)], Annotated[str, Meta(min_length=1)]] = {}  # noqa: RUF012
 
 
+ADDRESS_VARIABLES = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+}
+"""The variables in which agents look for the address of a provider; the gateway goes by the suite instead."""
+
+
 class SuiteSpec(Spec, frozen=True, kw_only=True):
     """The content of a `suite.toml`. Reused runs of the baseline are stale beyond `reuse_max_age`."""
 

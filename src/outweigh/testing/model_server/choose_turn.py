@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from outweigh.testing.model_server.judge_answer import judge_answer
 from outweigh.testing.model_server.ledger import Ending, Tokens
 from outweigh.testing.model_server.model_reply import ErrorReply, ModelReply, ReplyToolCall, StopReason
 from outweigh.testing.model_server.model_request import (
@@ -160,7 +161,7 @@ def play_turn(
         step=position.step,
         created=created,
         model=turn.answered_by or request.model,
-        text=_text(turn, request) if unplayable_reason(turn, request) is None else NO_SHELL_TEXT,
+        text=_text(turn, request, position) if unplayable_reason(turn, request) is None else NO_SHELL_TEXT,
         thinking=turn.thinking or "",
         calls=calls,
         stop=_stop_reason(turn, calls),
@@ -206,7 +207,9 @@ def _commands(turn: Turn, position: ConversationPosition) -> tuple[str, ...]:
     return () if ending is None else (ending,)
 
 
-def _text(turn: Turn, request: ModelRequest) -> str:
+def _text(turn: Turn, request: ModelRequest, position: ConversationPosition) -> str:
+    if turn.score is not None:
+        return judge_answer(position.prompt, turn.score)
     text = turn.text or ""
     if turn.refuse:
         return text or REFUSAL_TEXT

@@ -125,7 +125,8 @@ class Turn(Spec, frozen=True, kw_only=True):
     """One answer of the model. `run` uses whichever shell tool the request offers; a list makes parallel calls.
 
     The answer begins after `delay_seconds`, and pauses for `stall_seconds` in its middle where it is streamed.
-    `answered_by` is the model that the answer names, where that is not the one that was asked.
+    `answered_by` is the model that the answer names, where that is not the one that was asked. With `score` the text is
+    the answer of a judge, who gives every question of the rubric this share of its scale.
     """
 
     text: Text | None = None
@@ -141,6 +142,7 @@ class Turn(Spec, frozen=True, kw_only=True):
     refuse: bool = False
     truncate: bool = False
     answered_by: Text | None = None
+    score: Annotated[float, Meta(ge=0, le=1)] | None = None
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -266,6 +268,14 @@ usage = { input_tokens = 1200, output_tokens = 60, cache_write_tokens = 4000 }
 [[turn]]
 text = "The answer is in answer.txt."
 usage = { input_tokens = 80, output_tokens = 20, cache_read_tokens = 4000 }
+
+# Judges, who are asked by the rubric of a task; they give three quarters of every scale.
+[[conversation]]
+name = "judge"
+when = { contains = "You judge the work of an automated coding agent" }
+
+[[conversation.turn]]
+score = 0.75
 
 # Another task, another conversation: the first whose `when` holds is taken.
 [[conversation]]
