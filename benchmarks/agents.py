@@ -19,6 +19,7 @@ from outweigh.agents.aider import AiderAgent
 from outweigh.agents.claude_code.agent import ClaudeCodeAgent
 from outweigh.agents.codex.agent import CodexAgent
 from outweigh.agents.command_line import CommandLineAgent
+from outweigh.agents.copilot import CopilotAgent
 from outweigh.agents.gemini_cli import GeminiCliAgent
 from outweigh.agents.goose import GooseAgent
 from outweigh.agents.mini_swe_agent.agent import MiniSweAgent
@@ -49,6 +50,7 @@ STARTED: tuple[CommandLineAgent, ...] = (
         MiniSweAgent(),
         AiderAgent(),
         PiAgent(),
+        CopilotAgent(),
     ),
 )
 WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCodeAgent(), "claude-sonnet-4-5"), (CodexAgent(), "gpt-5"))

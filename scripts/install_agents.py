@@ -57,6 +57,7 @@ RECIPES = {
     "goose": Recipe(program="goose", npm_package=_GOOSE, found_at="node_modules/@aaif/*/bin/goose"),
     "aider": Recipe(program="aider", python_packages=("aider-chat==0.86.2",)),
     "pi": Recipe(program="pi", npm_package="@earendil-works/pi-coding-agent@0.87.1"),
+    "copilot": Recipe(program="copilot", npm_package="@github/copilot@1.0.102"),
 }
 
 READERS = {

@@ -17,7 +17,9 @@ SERVERS = {
 OPTIONS: Mapping[str, dict[str, object]] = {"acp": {"command": ["agent"]}}
 
 
-@pytest.mark.parametrize("agent", ["acp", "claude-code", "codex", "gemini-cli", "goose", "opencode", "qwen-code"])
+@pytest.mark.parametrize(
+    "agent", ["acp", "claude-code", "codex", "copilot", "gemini-cli", "goose", "opencode", "qwen-code"]
+)
 def test_no_file_and_no_argument_has_the_value_of_a_secret(agent: str) -> None:
     arm = an_agent_arm(agent, OPTIONS.get(agent), model="openai/gpt-5", mcp_servers=SERVERS, secrets=("TOKEN",))
 

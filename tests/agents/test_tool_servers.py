@@ -32,6 +32,7 @@ from outweigh.testing.model_server import ModelServer, Script, Turn
 MODELS = {
     "claude-code": "claude-sonnet-4-5",
     "codex": "gpt-5",
+    "copilot": "gpt-5",
     "gemini-cli": "gemini-2.5-pro",
     "goose": "openai/gpt-5",
     "opencode": "openai/gpt-5",

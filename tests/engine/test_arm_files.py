@@ -37,6 +37,7 @@ def loaded(
         ("qwen-code", [".qwen/skills/tidy/SKILL.md", "QWEN.md"]),
         ("opencode", [".agents/skills/tidy/SKILL.md", "AGENTS.md"]),
         ("goose", [".agents/skills/tidy/SKILL.md", "AGENTS.md"]),
+        ("copilot", [".agents/skills/tidy/SKILL.md", "AGENTS.md"]),
         ("pi", [".agents/skills/tidy/SKILL.md", "AGENTS.md"]),
         ("shell", [".agents/skills/tidy/SKILL.md", ".claude/skills/tidy/SKILL.md", "AGENTS.md", "CLAUDE.md"]),
         ("somebody-elses", [".agents/skills/tidy/SKILL.md", ".claude/skills/tidy/SKILL.md", "AGENTS.md", "CLAUDE.md"]),

@@ -32,6 +32,8 @@ from outweigh.model.arm import ChangeKind, OverlayFile, overlay_changes
         ("qwen-code", "QWEN.md", ConfigurationKind.INSTRUCTIONS),
         ("opencode", "opencode.json", ConfigurationKind.SETTINGS),
         ("goose", ".goosehints", ConfigurationKind.INSTRUCTIONS),
+        ("copilot", ".github/copilot-instructions.md", ConfigurationKind.INSTRUCTIONS),
+        ("copilot", ".github/workflows/ci.yml", None),
         ("pi", ".pi/prompts/fix.md", ConfigurationKind.PROMPT),
         ("aider", "CONVENTIONS.md", ConfigurationKind.INSTRUCTIONS),
         ("mini-swe-agent", "AGENTS.md", None),

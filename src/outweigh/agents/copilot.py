@@ -1,13 +1,24 @@
-"""Reads what GitHub Copilot CLI writes with `--output-format json`: one event per line.
+"""GitHub Copilot CLI, run by `copilot`: its adapter, and the reader of `--output-format json`, one event per line.
 
-It reports no tokens and no dollars, only steps, tools, how it ended, and what was loaded.
+The events have no tokens and no dollars, only steps, tools, how it ended, and what was loaded. The tokens are in the
+file of `--usage-output-file`: input with what the cache held, output with reasoning.
 """
 
+from typing import Any
+
+import msgspec
+
+from outweigh.agents.command_line import CommandLineAgent, Launch, build_prompt
+from outweigh.agents.home_files import HomeArtifacts
+from outweigh.agents.model_provider import litellm_provider, stated_hosts
+from outweigh.agents.server_headers import header_variables
+from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import Failure, FailureKind, failure_from_text
-from outweigh.model.json_text import JsonObject
+from outweigh.model.json_text import JsonObject, try_decode_json
 from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.model.untrusted_json import (
     bool_at,
+    count_at,
     dict_at,
     dicts_at,
     int_at,
@@ -18,8 +29,10 @@ from outweigh.model.untrusted_json import (
     to_text,
     value_at,
 )
-from outweigh.model.usage import NO_USAGE
+from outweigh.model.usage import NO_USAGE, Usage, sum_usage
+from outweigh.ports.agents import AttemptRequest
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
+from outweigh.transcript.token_counts import is_empty_usage, subtract_counts
 from outweigh.transcript.tool_calls import used_skills
 from outweigh.transcript.trajectory_builder import TrajectoryBuilder
 
@@ -35,7 +48,16 @@ class CopilotReader(EventReader):
         self._request_count = 0
         self._result: JsonObject | None = None
         self._last_error: str | None = None
+        self._usage_by_model: dict[str, Usage] = {}
         self._steps = TrajectoryBuilder()
+
+    def take_usage(self, content: bytes) -> None:
+        """Add the tokens of the usage file; empty where a run was stopped before it was written."""
+        written = try_decode_json(content)
+        metrics = dict_at(written, "modelMetrics") if isinstance(written, dict) else {}
+        self._usage_by_model = {
+            model: usage for model in metrics if not is_empty_usage(usage := _usage(dict_at(metrics, model, "usage")))
+        }
 
     def _take(self, event: JsonObject) -> None:
         data, when = dict_at(event, "data"), str_at(event, "timestamp")
@@ -81,8 +103,8 @@ class CopilotReader(EventReader):
             version=None,
             model=self._model,
             session_id=name_at(result, "sessionId"),
-            usage=NO_USAGE,
-            usage_by_model={},
+            usage=sum_usage(list(self._usage_by_model.values())) if self._usage_by_model else NO_USAGE,
+            usage_by_model=self._usage_by_model,
             cost_usd=None,
             duration_seconds=seconds_at(result, "usage", "sessionDurationMs"),
             step_count=self._steps.agent_step_count,
@@ -109,3 +131,113 @@ class CopilotReader(EventReader):
             return None
         words = self._last_error or f"it ended with the exit code {exit_code}"
         return failure_from_text(words, otherwise=FailureKind.CRASH)
+
+
+def _usage(counts: JsonObject) -> Usage:
+    cached, written = count_at(counts, "cacheReadTokens"), count_at(counts, "cacheWriteTokens")
+    return Usage(
+        input_tokens=subtract_counts(count_at(counts, "inputTokens"), cached, written),
+        output_tokens=count_at(counts, "outputTokens"),
+        cache_read_tokens=cached,
+        cache_write_tokens=written,
+    )
+
+
+_USAGE_ARTIFACT, _USAGE_FILE = "usage.json", ".copilot/outweigh-usage.json"
+_HOSTS = ("api.githubcopilot.com", "api.github.com")
+"""Where it finds the models of a Copilot plan."""
+
+
+class CopilotAgent(CommandLineAgent):
+    """Reads skills from `.agents/skills` and `.github/skills`, instructions from `AGENTS.md`."""
+
+    name = "copilot"
+    program = "copilot"
+    install = "npm install -g @github/copilot"
+    needs_model = True
+    tool_forms = ("{server}-{tool}",)
+    bypass_variables = (
+        *("COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_API_KEY_COMMAND"),
+        *("COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_TRANSPORT"),
+    )
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+    direct_keys = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
+
+    def provider(self, arm: Arm) -> str | None:
+        """The provider in the model's name, or that of its family."""
+        return _provider(arm)
+
+    def hosts(self, arm: Arm) -> tuple[str, ...]:
+        """Those of a Copilot plan, unless the arm names another address."""
+        return stated_hosts(arm.environment) or _HOSTS
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        """`copilot` with the prompt on standard input and events on standard output."""
+        reader = CopilotReader()
+        return Launch(
+            arguments=(
+                *(
+                    "--output-format",
+                    "json",
+                    "--allow-all",
+                    "--no-ask-user",
+                    "--no-auto-update",
+                    "--disable-builtin-mcps",
+                ),
+                *("--usage-output-file", f"{home}/{_USAGE_FILE}"),
+            ),
+            stdin=build_prompt(request).encode(),
+            on_output=reader.feed,
+            report=lambda artifacts: _report(reader, artifacts),
+            files={".copilot/mcp-config.json": msgspec.json.encode({"mcpServers": _servers(request.arm)})},
+            # With exactly "true" it trusts the folder, without which it reads no skills and no hooks of the workspace.
+            defaults={"COPILOT_ALLOW_ALL": "true", "COPILOT_MODEL": _model(request.arm), **_wire_api(request)},
+            gateway_variables=_access(request),
+            artifacts={_USAGE_ARTIFACT: _USAGE_FILE},
+        )
+
+
+def _report(reader: CopilotReader, artifacts: HomeArtifacts) -> AgentReport:
+    reader.take_usage(artifacts.get(_USAGE_ARTIFACT, b""))
+    return reader.report()
+
+
+def _model(arm: Arm) -> str:
+    """The model without a provider before it."""
+    named = arm.model or ""
+    return named.partition("/")[2] or named
+
+
+def _provider(arm: Arm) -> str:
+    """Anthropic's API for Claude; all others are reached by OpenAI's, because Copilot knows no third."""
+    return "anthropic" if litellm_provider(arm.model) == "anthropic" else "openai"
+
+
+def _wire_api(request: AttemptRequest) -> dict[str, str]:
+    """The API that Copilot recommends for a model; an arm may choose the other one."""
+    api = "responses" if _model(request.arm).startswith("gpt-5") else "completions"
+    return {} if request.model_access is None else {"COPILOT_PROVIDER_WIRE_API": api}
+
+
+def _access(request: AttemptRequest) -> dict[str, str]:
+    access, provider = request.model_access, _provider(request.arm)
+    if access is None:
+        return {}
+    return {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_TYPE": provider,
+        "COPILOT_PROVIDER_BASE_URL": f"{access.base_url}/v1" if provider == "openai" else access.base_url,
+        "COPILOT_PROVIDER_API_KEY": access.key,
+    }
+
+
+def _servers(arm: Arm) -> dict[str, Any]:
+    return {name: _server_settings(server, header_variables(arm, name)) for name, server in arm.mcp_servers.items()}
+
+
+def _server_settings(server: McpServer, headers: dict[str, str]) -> dict[str, Any]:
+    if server.url is not None:
+        taken = {header: f"${{{variable}}}" for header, variable in headers.items()}
+        return {"type": "http", "url": server.url, "headers": taken, "tools": ["*"]}
+    program, *arguments = server.command
+    return {"type": "local", "command": program, "args": arguments, "env": server.environment, "tools": ["*"]}
