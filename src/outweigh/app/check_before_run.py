@@ -129,17 +129,17 @@ def _ignored_addresses(suite: LoadedSuite) -> Iterator[str]:
     """
     if suite.spec.gateway.mode == "direct":
         return
-    asking: dict[str, list[Arm]] = defaultdict(list)
+    askers: dict[str, list[Arm]] = defaultdict(list)
     for arm in suite.arms.values():
         if arm.provider is None and arm.auth is None and load_adapter("agent", arm.agent).uses_model(arm):
-            asking[provider_of_arm(arm) or ""].append(arm)
+            askers[provider_of_arm(arm) or ""].append(arm)
     for provider, variable in ADDRESS_VARIABLES.items():
         exported = os.environ.get(variable, "").rstrip("/").removesuffix("/v1")
         url, usual = (getattr(gateway, provider).url for gateway in (suite.spec.gateway, GatewaySpec()))
-        if provider in asking and exported and url == usual and exported != usual:
+        if provider in askers and exported and url == usual and exported != usual:
             key = getattr(suite.spec.gateway, provider).key
             yield (
-                f"{variable} is {exported}, but {_quote_arms(asking[provider])} would ask {url}: requests go where "
+                f"{variable} is {exported}, but {_quote_arms(askers[provider])} would ask {url}: requests go where "
                 f'the suite says. To use your address, add {provider} = {{ url = "{exported}", key = "{key}" }} under '
                 f"[gateway] in suite.toml; to ask {url}, unset {variable}."
             )
