@@ -17,6 +17,7 @@ from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from outweigh.agents.aider import AiderAgent
 from outweigh.agents.claude_code.agent import ClaudeCodeAgent
+from outweigh.agents.cline import ClineAgent
 from outweigh.agents.codex.agent import CodexAgent
 from outweigh.agents.command_line import CommandLineAgent
 from outweigh.agents.copilot import CopilotAgent
@@ -51,6 +52,7 @@ STARTED: tuple[CommandLineAgent, ...] = (
         AiderAgent(),
         PiAgent(),
         CopilotAgent(),
+        ClineAgent(),
     ),
 )
 WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCodeAgent(), "claude-sonnet-4-5"), (CodexAgent(), "gpt-5"))

@@ -58,6 +58,7 @@ RECIPES = {
     "aider": Recipe(program="aider", python_packages=("aider-chat==0.86.2",)),
     "pi": Recipe(program="pi", npm_package="@earendil-works/pi-coding-agent@0.87.1"),
     "copilot": Recipe(program="copilot", npm_package="@github/copilot@1.0.102"),
+    "cline": Recipe(program="cline", npm_package="cline@3.0.65"),
 }
 
 READERS = {

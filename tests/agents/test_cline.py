@@ -1,9 +1,18 @@
+"""How Cline is asked, and what it then does, with the real program; and how its events are read."""
+
+from typing import Any
+
+import msgspec
 import pytest
+from tests.agents.live_agent import LiveAgent
 from tests.agents.transcript_samples import calls, read, sample
 
-from outweigh.agents.cline import ClineReader
+from outweigh.agents.cline import ClineAgent, ClineReader
+from outweigh.agents.command_line import CommandLineAgent, Launch
+from outweigh.model.arm import McpServer
 from outweigh.model.failure import FailureKind
 from outweigh.model.usage import Usage
+from outweigh.testing.agent_contract import MODEL_ACCESS, an_agent_arm, an_attempt
 
 
 def test_totals_are_cumulative_and_the_cache_is_taken_out_of_input() -> None:
@@ -63,3 +72,63 @@ def test_a_command_of_several_that_failed_fails_the_call() -> None:
         b' "error": "no such file"}}\n'
     )
     assert calls(read(ClineReader(), lines)) == [("run_commands", True), ("read_file", True)]
+
+
+def launched(model: str, *, asked: dict[str, Any] | None = None, **arm: Any) -> Launch:
+    return ClineAgent().launch(an_attempt(an_agent_arm("cline", model=model, **arm), **(asked or {})), "/home/agent")
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [
+        ("anthropic/claude-sonnet-4-5", "anthropic"),
+        ("openai/gpt-5", "openai-compatible"),
+        ("openrouter/qwen/qwen3", "openai-compatible"),
+    ],
+)
+def test_the_provider_before_the_name_tells_how_the_gateway_is_spoken_to(model: str, provider: str) -> None:
+    written = msgspec.json.decode(launched(model).files[".cline/data/settings/providers.json"])
+
+    assert written["lastUsedProvider"] == provider
+    assert written["providers"][provider]["settings"] == {
+        "provider": provider,
+        "apiKey": MODEL_ACCESS.key,
+        "model": model.partition("/")[2],
+        "baseUrl": f"{MODEL_ACCESS.base_url}/v1",
+    }
+    assert ".cline/data/settings/providers.json" not in launched(model, asked={"model_access": None}).files
+
+
+@pytest.mark.parametrize("instruction", ["--help", "config"])
+def test_a_prompt_is_never_taken_for_an_option_or_a_command(instruction: str) -> None:
+    assert launched("openai/gpt-5", asked={"instruction": instruction}).arguments[-1] == f"\n{instruction}"
+
+
+def test_tool_servers_are_part_of_its_settings() -> None:
+    servers = {"files": McpServer(command=["python3", "server.py"]), "far": McpServer(url="http://127.0.0.1:1/mcp")}
+
+    files = launched("openai/gpt-5", mcp_servers=servers).files
+
+    assert msgspec.json.decode(files[".cline/data/settings/cline_mcp_settings.json"]) == {
+        "mcpServers": {
+            "files": {"type": "stdio", "command": "python3", "args": ["server.py"], "env": {}},
+            "far": {"type": "streamableHttp", "url": "http://127.0.0.1:1/mcp"},
+        }
+    }
+
+
+def test_what_it_would_do_wrong_without_a_word_is_refused() -> None:
+    far = McpServer(url="https://zoo.example.org/mcp", headers={"Authorization": "Bearer ${TOKEN}"})
+    headers = ClineAgent().missing(an_agent_arm("cline", model="openai/gpt-5", mcp_servers={"zoo": far}))
+    gemini = ClineAgent().missing(an_agent_arm("cline", model="google/gemini-2.5-pro"))
+
+    assert headers is not None
+    assert "arms.plain.mcp_servers: cline cannot take the headers of a server from variables" in headers
+    assert gemini == "arms.plain.model: cline offers Gemini models no tools; use a model of another provider."
+
+
+class TestCline(LiveAgent):
+    model = "openai/gpt-5"
+
+    def agent(self) -> CommandLineAgent:
+        return ClineAgent()

@@ -32,6 +32,7 @@ from outweigh.model.arm import ChangeKind, OverlayFile, overlay_changes
         ("qwen-code", "QWEN.md", ConfigurationKind.INSTRUCTIONS),
         ("opencode", "opencode.json", ConfigurationKind.SETTINGS),
         ("goose", ".goosehints", ConfigurationKind.INSTRUCTIONS),
+        ("cline", ".clinerules/style.md", ConfigurationKind.RULE),
         ("copilot", ".github/copilot-instructions.md", ConfigurationKind.INSTRUCTIONS),
         ("copilot", ".github/workflows/ci.yml", None),
         ("pi", ".pi/prompts/fix.md", ConfigurationKind.PROMPT),

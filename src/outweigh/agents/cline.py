@@ -1,9 +1,16 @@
-"""Reads what `cline --json` writes: one event per line, after a few lines for people.
+"""Cline, run by `cline`: its adapter, and the reader of `--json`, one event per line after a few lines for people.
 
 The totals come with `run_result`, or so far with every `usage`; they are cumulative and count cached tokens within
 input. A cost of 0 is what Cline writes for a model that it has no price for.
 """
 
+from typing import Any
+
+import msgspec
+
+from outweigh.agents.command_line import CommandLineAgent, Launch, build_prompt
+from outweigh.agents.model_provider import provider_of_model
+from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import (
@@ -20,6 +27,8 @@ from outweigh.model.untrusted_json import (
     value_at,
 )
 from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.ports.agents import AttemptRequest
+from outweigh.ports.gateways import ModelAccess
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.token_counts import subtract_counts, usage_unless_empty
 from outweigh.transcript.tool_calls import setup_from_calls
@@ -123,3 +132,96 @@ def _usage(counts: JsonObject, input_key: str, output_key: str, read_key: str, w
             cache_write_tokens=written,
         )
     )
+
+
+_ANTHROPIC, _OPENAI_COMPATIBLE = "anthropic", "openai-compatible"
+"""Its own provider for OpenAI always offers the model a search of the web, which the gateway refuses."""
+_GEMINI = ("gemini", "google")
+_GLOBAL_SETTINGS = {"telemetryOptOut": True, "autoUpdateEnabled": False}
+_SETTINGS = ".cline/data/settings"
+
+
+class ClineAgent(CommandLineAgent):
+    """Reads instructions from `AGENTS.md`, rules from `.clinerules`.
+
+    It tells its model the names of skills and not their descriptions, so that no request proves one: arms have none.
+    """
+
+    name = "cline"
+    program = "cline"
+    install = "npm install -g cline"
+    needs_model = True
+    names_provider = True
+    tool_forms = ("{server}__{tool}",)
+    bypass_variables = (
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLINE_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"),
+        "OPENAI_BASE_URL",
+    )
+    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+    login_files = (f"{_SETTINGS}/providers.json",)
+
+    def missing(self, arm: Arm) -> str | None:
+        """Also what it does without a word: it asks Gemini without tools, and sends variables in headers as written."""
+        if (arm.model or "").partition("/")[0] in _GEMINI:
+            return f"arms.{arm.name}.model: cline offers Gemini models no tools; use a model of another provider."
+        if any(server.headers for server in arm.mcp_servers.values()):
+            return (
+                f"arms.{arm.name}.mcp_servers: cline cannot take the headers of a server from variables, where "
+                "outweigh keeps secrets; leave them out, or use another agent."
+            )
+        return super().missing(arm)
+
+    def provider(self, arm: Arm) -> str | None:
+        """The provider in the model's name."""
+        return provider_of_model(arm.model)
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the base class's signature
+        """`cline --json` with the prompt as its last word and events on standard output."""
+        reader, (provider, model) = ClineReader(), _names(request.arm)
+        # It takes no prompt from a file. The new line keeps one from being taken for an option or a command.
+        return Launch(
+            arguments=(
+                "--json",
+                "--auto-approve",
+                "true",
+                "--provider",
+                provider,
+                "--model",
+                model,
+                f"\n{build_prompt(request)}",
+            ),
+            on_output=reader.feed,
+            report=lambda _: reader.report(),
+            files=_files(request),
+        )
+
+
+def _names(arm: Arm) -> tuple[str, str]:
+    """Cline's name of the provider, and the model's name without one."""
+    provider, _, model = (arm.model or "").partition("/")
+    return _ANTHROPIC if provider == _ANTHROPIC else _OPENAI_COMPATIBLE, model
+
+
+def _files(request: AttemptRequest) -> dict[str, bytes]:
+    servers = {name: _server_settings(server) for name, server in request.arm.mcp_servers.items()}
+    files = {
+        f"{_SETTINGS}/cline_mcp_settings.json": msgspec.json.encode({"mcpServers": servers}),
+        f"{_SETTINGS}/global-settings.json": msgspec.json.encode(_GLOBAL_SETTINGS),
+    }
+    if request.model_access is not None:
+        files[f"{_SETTINGS}/providers.json"] = msgspec.json.encode(_providers(request.arm, request.model_access))
+    return files
+
+
+def _providers(arm: Arm, access: ModelAccess) -> dict[str, Any]:
+    provider, model = _names(arm)
+    settings = {"provider": provider, "apiKey": access.key, "model": model, "baseUrl": f"{access.base_url}/v1"}
+    entry = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
+    return {"version": 1, "lastUsedProvider": provider, "modes": {}, "providers": {provider: entry}}
+
+
+def _server_settings(server: McpServer) -> dict[str, Any]:
+    if server.url is not None:
+        return {"type": "streamableHttp", "url": server.url}
+    program, *arguments = server.command
+    return {"type": "stdio", "command": program, "args": arguments, "env": server.environment}

@@ -16,7 +16,7 @@ repeats = 5
 
 # The scripted agent only pretends. Put a real one here; `outweigh doctor` says which are installed, and whether there
 # is a key for their models:
-#   agent = "claude-code"  (or codex, gemini-cli, opencode, goose, qwen-code, mini-swe-agent, aider, pi, copilot, acp)
+#   agent = "claude-code"  (or codex, gemini-cli, opencode, goose, qwen-code, mini-swe-agent, aider, pi, copilot, cline)
 #   model = "claude-sonnet-4-5"
 # or any other command line that reads its instruction from standard input and works in the current folder:
 #   agent = "shell"

@@ -52,6 +52,7 @@ _LOCATIONS = {
     "claude-code": AgentFileLocations(
         skills=(".claude/skills",), instructions=("CLAUDE.md",), always_sent=_AGENTS_AND_COMMANDS
     ),
+    "cline": AgentFileLocations(skills=(), instructions=("AGENTS.md",)),
     "codex": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
     "copilot": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
     "gemini-cli": AgentFileLocations(skills=(".gemini/skills",), instructions=("GEMINI.md",)),
@@ -103,6 +104,7 @@ _KINDS_BY_AGENT: Mapping[str, _KindByPath] = {
         ".claude/output-styles": ConfigurationKind.PROMPT,
         ".mcp.json": ConfigurationKind.TOOL_SERVERS,
     },
+    "cline": {"AGENTS.md": ConfigurationKind.INSTRUCTIONS, ".clinerules": ConfigurationKind.RULE},
     "codex": {**_AGENTS_FOLDER, **_usual_folders(".codex"), ".codex/config.toml": ConfigurationKind.SETTINGS},
     "copilot": {
         **_AGENTS_FOLDER,
