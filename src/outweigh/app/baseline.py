@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from outweigh.app.observer import RunObserver
-from outweigh.app.run import RunRequest, run_suite
+from outweigh.app.run import run_suite
+from outweigh.app.run_request import RunRequest
 from outweigh.app.suite_selection import SuiteRequest, choose_suite
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.compare.arm_drift import (

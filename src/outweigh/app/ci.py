@@ -13,7 +13,8 @@ from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.ledger import default_ledger, enter_verdict
 from outweigh.app.observer import Notify, RunObserver
 from outweigh.app.report import REPORTERS, ReportRequest, ReportResult, report
-from outweigh.app.run import RunPreview, RunRequest, run_suite
+from outweigh.app.run import run_suite
+from outweigh.app.run_request import RunPreview, RunRequest
 from outweigh.app.suite_selection import choose_suite, nothing_to_compare
 from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite

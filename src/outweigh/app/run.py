@@ -1,10 +1,8 @@
 """Run a suite: attempt every trial that has no result yet, store the records, and have them judged."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import msgspec
 
 from outweigh.app.build_engine import (
     Scratch,
@@ -28,16 +26,23 @@ from outweigh.app.judging_round import (
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals, store_spending
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
+from outweigh.app.run_request import (
+    NothingToCompare,
+    RunPreview,
+    RunRequest,
+    plan_suite,
+    repeats_of,
+    with_reuse_limit,
+)
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
-from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
-from outweigh.app.suite_versions import ReusedResults, SuiteVersions, find_versions
+from outweigh.app.suite_selection import choose_suite, nothing_to_compare
+from outweigh.app.suite_versions import SuiteVersions, find_versions
 from outweigh.app.task_images import (
     prepare_task_images,
     refuse_store_without_images,
     require_agents_start,
 )
-from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.try_arms import TryRequest
 from outweigh.app.until_decided import Looks, looks_of_store
 from outweigh.engine.batch import EndReason
@@ -47,9 +52,9 @@ from outweigh.engine.experiment import (
     experiment_progress,
     run_experiment,
 )
-from outweigh.engine.load_suite import LoadedSuite, effective_repeats
+from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.run_agent import EngineDeps
-from outweigh.engine.trial_plan import PlannedRun, plan_runs
+from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.model.run_record import RunRecord
@@ -59,70 +64,6 @@ from outweigh.store.experiment_file import check_experiment, read_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What to run, where to store it, and how far to go.
-
-    Without `output` the store is a folder named after the suite. `reuse` are folders with earlier runs of the baseline;
-    `reuse_max_age` goes over the suite's. `assume_yes` goes on although the checks before the first run found faults,
-    and lets Harbor's tasks have the variables that they ask for. `go_on_without` makes runs anew whose records in the
-    store are damaged. `keep_going` attempts all trials although one after another fails for the same reason.
-    `fresh_baseline` runs the baseline again beside a changed arm, instead of reusing its runs in the store.
-    """
-
-    suite: SuiteRequest
-    output: Path | None = None
-    repeats: int | None = None
-    jobs: int = 2
-    budget_usd: float | None = None
-    reuse: tuple[str, ...] = ()
-    reuse_max_age: str | None = None
-    until_decided: bool = False
-    assume_yes: bool = False
-    go_on_without: bool = False
-    keep_going: bool = False
-    fresh_baseline: bool = False
-    dry_run: bool = False
-
-    def store_folder(self, suite: LoadedSuite) -> Path:
-        """Where the records go."""
-        return self.output or RUNS_FOLDER / suite.spec.name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPreview:
-    """What a dry run shows: the plan, what the store has of it already, and the job file of every arm where Harbor
-    would run it. `changes` says what is new since the last run into the store, `faults` what would stop a run.
-    """
-
-    suite: LoadedSuite
-    plan: tuple[PlannedRun, ...]
-    folder: Path
-    reused: ReusedResults
-    changes: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    sandbox: str | None = None
-    harbor_jobs: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def most_usd(self) -> float | None:
-        """What the runs cost at most, without judges and failed attempts; None where no run has a limit."""
-        limit = self.suite.spec.limits.budget_usd
-        return None if limit is None else limit * len(self.missing)
-
-    @property
-    def missing(self) -> list[PlannedRun]:
-        """The runs of the plan that have no result yet, in their order."""
-        return [run for run in self.plan if run.trial.key not in self.reused.done]
-
-
-@dataclass(frozen=True, slots=True)
-class NothingToCompare:
-    """Base and head configure the agent alike, so nothing was run."""
-
-    reason: str
 
 
 def run(request: RunRequest, observer: RunObserver) -> EndReason | RunPreview | NothingToCompare:
@@ -135,7 +76,7 @@ def run(request: RunRequest, observer: RunObserver) -> EndReason | RunPreview | 
 
 def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
     """Everything that is left to do of a suite; only a preview of it in a dry run."""
-    suite = _with_reuse_limit(suite, request)
+    suite = with_reuse_limit(suite, request)
     folder = request.store_folder(suite)
     versions = find_versions(suite, folder, fresh_baseline=request.fresh_baseline)
     suite = versions.suite
@@ -147,7 +88,7 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
             f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "
             "or run into another folder with -o."
         )
-    plan = versions.extend_plan(_plan(suite, request), _repeats(suite, request))
+    plan = versions.extend_plan(plan_suite(suite, request), repeats_of(suite, request))
     work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer, versions=versions)
     if suite.spec.executor is Executor.HARBOR:
         return work.through_harbor()
@@ -155,31 +96,6 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     if request.dry_run:
         return work.preview(sandbox=adapters.sandboxes.name)
     return work.through_engine(adapters)
-
-
-def _with_reuse_limit(suite: LoadedSuite, request: RunRequest) -> LoadedSuite:
-    if request.reuse_max_age is None:
-        return suite
-    return replace(suite, spec=msgspec.structs.replace(suite.spec, reuse_max_age=request.reuse_max_age))
-
-
-def _plan(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...]:
-    if request.until_decided and suite.spec.policy.name != "evidence":
-        raise UsageError(
-            f"--until-decided needs the policy evidence, and the suite has {suite.spec.policy.name!r}; leave out one."
-        )
-    if request.until_decided and JUDGE_SCORE in (suite.spec.policy.gates or ()):
-        raise UsageError(
-            "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
-            "Leave it out, or take judge_score out of the gates."
-        )
-    repeats = _repeats(suite, request)
-    tasks = [task.id for task in suite.tasks]
-    return plan_runs(tasks, list(suite.arms), repeats, suite.spec.seed, task_by_task=request.until_decided)
-
-
-def _repeats(suite: LoadedSuite, request: RunRequest) -> int:
-    return request.repeats or effective_repeats(suite)
 
 
 def _records(store: FolderRunStore) -> list[RunRecord]:
@@ -327,7 +243,7 @@ class _SuiteRun:
         if not self.request.until_decided:
             return None
         order = tuple(dict.fromkeys(run.trial.task_id for run in self.plan))
-        return plan_even_looks(order, _repeats(self.suite, self.request))
+        return plan_even_looks(order, repeats_of(self.suite, self.request))
 
     def _looks(self, store: FolderRunStore) -> Looks | None:
         """The looks of this run, which know of everything that earlier engines finished."""

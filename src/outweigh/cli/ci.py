@@ -7,7 +7,7 @@ from pathlib import Path
 from outweigh.app.ci import CiRequest, run_ci
 from outweigh.app.ci_host import CiHost, current_host
 from outweigh.app.decide import REQUIREMENTS
-from outweigh.app.run import RunPreview
+from outweigh.app.run_request import RunPreview
 from outweigh.cli.arguments import Parser
 from outweigh.cli.console import write_notice
 from outweigh.cli.exit_codes import REQUIREMENT_CODES, ExitCode

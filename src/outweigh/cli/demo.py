@@ -8,7 +8,8 @@ from outweigh.app.decide import DecideRequest, DecisionResult
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.observer import RunSummary
 from outweigh.app.report import ReportRequest, report
-from outweigh.app.run import RunRequest, run
+from outweigh.app.run import run
+from outweigh.app.run_request import RunRequest
 from outweigh.app.suite_selection import SuiteRequest
 from outweigh.cli.arguments import Parser, print_report, screen_width
 from outweigh.cli.exit_codes import ExitCode

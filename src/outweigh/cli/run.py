@@ -5,7 +5,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from outweigh.app.run import NothingToCompare, RunPreview, RunRequest, run
+from outweigh.app.run import run
+from outweigh.app.run_request import NothingToCompare, RunPreview, RunRequest
 from outweigh.app.suite_selection import SuiteRequest
 from outweigh.app.this_folder import remember_store
 from outweigh.cli.arguments import (
