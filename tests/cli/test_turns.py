@@ -10,10 +10,10 @@ from tests.engine.engine_fixtures import write_suite
 
 from outweigh.engine.conversation import CONVERSATION_ARTIFACT
 from outweigh.model.failure import Status
-from outweigh.model.run_record import DIFF_ARTIFACT, StepSource
+from outweigh.model.run_record import DIFF_ARTIFACT, StepSource, amount_paid
 from outweigh.score.objective import passed
 from outweigh.store.run_store import FolderRunStore
-from outweigh.testing.model_server import ModelServer, Script, Turn, UsageSpec
+from outweigh.testing.model_server import Conversation, ModelServer, Script, Turn, UsageSpec, When
 
 CHECK = {"type": "file_contains", "name": "answer", "path": "answer.txt", "text": "42"}
 HIDDEN = {
@@ -75,6 +75,66 @@ def test_an_agent_goes_on_in_its_session_when_the_user_answers(
     spoken = [step.message for step in run.steps or () if step.source is StepSource.USER]
     assert [turn["say"] for turn in (TURNS[1], TURNS[3])] == [text for text in spoken if text in SAID]
     assert (run.step_count, run.tool_call_count) == (5, 2)
+
+
+PLAYED = Script(
+    conversation=[
+        Conversation(
+            name="user",
+            when=When(contains="You play a person who has asked a coding agent for work"),
+            turn=[Turn(text="No, I said 42.", usage=USAGE), Turn(text="[END]", usage=USAGE)],
+        )
+    ],
+    turn=SCRIPT.turn[:4],
+)
+
+
+@pytest.mark.needs_agent
+@pytest.mark.needs_bubblewrap
+def test_a_model_plays_the_user_and_its_cost_is_apart_from_that_of_the_run(tmp_path: Path) -> None:
+    require_agent("claude")
+    desk = AgentDesk(tmp_path, "claude-sonnet-4-5")
+    task = {"checks": [CHECK], "user": {"goal": "You want the number 42 in the file."}}
+    with ModelServer(PLAYED) as server:
+        player = {"model": "claude-sonnet-4-5"}
+        arm = {"agent": "claude-code", "model": "claude-sonnet-4-5"}
+        desk.write(server, {"one": arm}, task=task, simulated_user=player)
+        ended = desk.run()
+        played = [entry for entry in server.ledger if (entry.rule or "").startswith("user.")]
+        worked = [entry for entry in server.ledger if entry not in played and entry.tokens is not None]
+    (run,) = [run for run in desk.records() if run.trial.arm == "one"]
+
+    assert run.status is Status.COMPLETED, (run.status_detail, ended.err)
+    assert passed(run).value == 1.0
+    assert run.simulated_user is not None
+    assert (run.simulated_user.messages, len(played)) == (1, 2)
+    assert run.simulated_user.usage.input_tokens == 2 * 100
+    assert run.usage.input_tokens == 100 * len(worked)
+    assert run.cost.usd == pytest.approx(len(worked) * (100 * 3e-6 + 10 * 15e-6))
+    assert amount_paid(run) == pytest.approx((len(worked) + 2) * (100 * 3e-6 + 10 * 15e-6))
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({}, 'Add [simulated_user] with model = "NAME" to suite.toml.'),
+        (
+            {"simulated_user": {"model": "m"}, "gateway": {"mode": "direct"}},
+            'mode = "direct" under [gateway] uses none.',
+        ),
+    ],
+)
+def test_a_simulated_user_that_cannot_be_asked_is_refused_before_anything_runs(
+    settings: dict[str, Any], complaint: str, outweigh: Any, tmp_path: Path
+) -> None:
+    arms: dict[str, Any] = {"idle": {"agent": "noop"}, "solved": {"agent": "oracle"}}
+    write_suite(made(tmp_path / "suite"), arms, task={"checks": [CHECK], "user": {"goal": "42"}}, **settings)
+
+    ended = outweigh("run", "-c", str(tmp_path / "suite"), "-o", str(tmp_path / "store"))
+
+    assert ended.code == 2
+    assert complaint in ended.err
+    assert not (tmp_path / "store").exists()
 
 
 def made(folder: Path) -> Path:

@@ -137,12 +137,20 @@ def test_a_turn_that_could_never_be_decided_is_refused(turn: dict[str, str], com
     assert complaint in str(refusal.value)
 
 
+def test_a_task_has_either_turns_or_a_simulated_user(tmp_path: Path) -> None:
+    write_task(tmp_path / "task", checks=[CONTENT], turns=[{"say": "x"}], user={"goal": "y"})
+
+    with pytest.raises(UsageError, match="either turns or a simulated user"):
+        load_task(tmp_path / "task")
+
+
 def test_turns_make_another_task_and_their_absence_leaves_it_as_it_was(tmp_path: Path) -> None:
     for name, turns in (("with", [{"say": "x"}]), ("other", [{"say": "y"}]), ("empty", [])):
         write_task(tmp_path / name, checks=[CONTENT], turns=turns)
     write_task(tmp_path / "without", checks=[CONTENT])
+    write_task(tmp_path / "played", checks=[CONTENT], user={"goal": "x"})
 
-    checksums = {name: load_task(tmp_path / name).checksum for name in ("with", "other", "empty", "without")}
+    checksums = {name: load_task(tmp_path / name).checksum for name in ("with", "other", "empty", "without", "played")}
 
     assert checksums["empty"] == checksums["without"]
-    assert len(set(checksums.values())) == 3
+    assert len(set(checksums.values())) == 4

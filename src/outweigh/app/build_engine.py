@@ -162,6 +162,7 @@ def build_engine_deps(
         allow=suite.spec.gateway.allow,
         rule_labels=read_rule_labels(store.folder),
         images=adapters.images,
+        user_model=suite.spec.simulated_user,
     )
 
 
@@ -179,18 +180,36 @@ def _agents(suite: LoadedSuite) -> dict[str, Agent]:
         if (unfit := explain_unfit_provider(suite.spec, arm, agents[arm.agent])) is not None:
             raise UsageError(unfit)
         _refuse_unheld_turns(suite, arm, agents[arm.agent])
+    _refuse_unplayed_user(suite)
     return agents
 
 
 def _refuse_unheld_turns(suite: LoadedSuite, arm: Arm, agent: Agent) -> None:
     """Refuse tasks with several turns for an agent that would only ever get the first."""
-    task = next((task for task in suite.tasks if task.turns), None)
+    task = next((task for task in suite.tasks if task.has_several_turns), None)
     if task is None or (isinstance(agent, HoldsConversations) and agent.holds_conversations(arm)):
         return
     raise UsageError(
         f"the task {task.id!r} has several turns, and the agent {arm.agent} of arm {arm.name!r} cannot go on in a "
         "session. Agents that can are claude-code and codex; use one of them, or leave out the turns."
     )
+
+
+def _refuse_unplayed_user(suite: LoadedSuite) -> None:
+    """Refuse simulated users that no model plays, or that could not be metered."""
+    task = next((task for task in suite.tasks if task.user is not None), None)
+    if task is None:
+        return
+    if suite.spec.simulated_user is None:
+        raise UsageError(
+            f"the task {task.id!r} has a simulated user, and the suite does not say which model plays it. Add "
+            '[simulated_user] with model = "NAME" to suite.toml.'
+        )
+    if suite.spec.gateway.mode == "direct":
+        raise UsageError(
+            f'the task {task.id!r} has a simulated user, which is asked through the gateway, and mode = "direct" '
+            "under [gateway] uses none. Leave one of them out."
+        )
 
 
 def explain_unfit_provider(spec: SuiteSpec, arm: Arm, agent: Agent) -> str | None:

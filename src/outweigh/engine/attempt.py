@@ -16,7 +16,7 @@ from outweigh.engine.checks.content_checks import final_answer
 from outweigh.engine.checks.evaluate import CheckSubject, evaluate_checks
 from outweigh.engine.conversation import CONVERSATION_ARTIFACT, CheckPoint, TaskConversation
 from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
-from outweigh.engine.finish import finish_attempt
+from outweigh.engine.finish import finish_attempt, metered_totals
 from outweigh.engine.metered_steps import metered_trajectory
 from outweigh.engine.run_agent import EngineDeps, agent_sandbox_request, open_meter, run_agent
 from outweigh.engine.run_draft import RunDraft, build_record
@@ -26,13 +26,16 @@ from outweigh.engine.sandbox_request import (
     occupied_bytes,
     watch_disk_quota,
 )
+from outweigh.engine.simulated_user import SimulatedUser, SimulatedUserError, open_user_model
 from outweigh.engine.stages import ServedSandbox, StageError, WorkSetting, around_work, check_environment
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Remedy, Status
 from outweigh.model.redact import redact_secrets
-from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
+from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord, SimulatedUserUse
+from outweigh.model.task import SimulatedUserSpec
+from outweigh.ports.agents import UserReplies
 from outweigh.ports.sandboxes import ForwardedPort, Sandbox, SandboxError, SandboxRequest
 
 
@@ -223,8 +226,12 @@ def _check_request(
 @contextmanager
 def _conversation(
     deps: EngineDeps, draft: RunDraft, request: SandboxRequest, folder: Path, pristine: Path, egress: RunEgress
-) -> Iterator[TaskConversation | None]:
+) -> Iterator[UserReplies | None]:
     """The user's side of a task with several turns; what was said is kept, even when the attempt breaks off."""
+    if draft.task.user is not None and deps.agents[draft.arm.agent].uses_model(draft.arm):
+        with _simulated_user(deps, draft, draft.task.user) as user:
+            yield user
+        return
     if not draft.task.turns:
         yield None
         return
@@ -242,6 +249,33 @@ def _conversation(
         yield conversation
     finally:
         draft.artifacts[CONVERSATION_ARTIFACT] = conversation.lines()
+
+
+@contextmanager
+def _simulated_user(deps: EngineDeps, draft: RunDraft, spec: SimulatedUserSpec) -> Iterator[SimulatedUser]:
+    """A user whom the suite's model plays; what it said and took is kept, even when the attempt breaks off."""
+    played_by = deps.user_model
+    if played_by is None or deps.gateway is None:
+        raise SimulatedUserError("a simulated user needs the gateway, and its model under [simulated_user]")
+    user: SimulatedUser | None = None
+    try:
+        with open_user_model(
+            deps.gateway,
+            model=played_by.model,
+            api=played_by.family,
+            label=f"{draft.run_id} user",
+            budget_usd=deps.limits.budget_usd,
+            cancel=deps.cancel,
+        ) as model:
+            user = SimulatedUser(spec=spec, instruction=draft.task.instruction, model=model)
+            yield user
+    finally:
+        if user is not None:
+            usage, cost = metered_totals(user.model.meter.account())
+            draft.artifacts[CONVERSATION_ARTIFACT] = user.lines()
+            draft.simulated_user = SimulatedUserUse(
+                model=played_by.model, messages=user.message_count, usage=usage, cost=cost
+            )
 
 
 def _work_setting(deps: EngineDeps, draft: RunDraft, workspace: Path, egress: RunEgress) -> WorkSetting:

@@ -82,6 +82,11 @@ def apply_metering(outcome: AttemptOutcome, account: MeteredCalls) -> MeteredOut
     return MeteredOutcome(outcome=metered, metering=metering, reported=reported)
 
 
+def metered_totals(account: MeteredCalls) -> tuple[Usage, Cost]:
+    """The tokens and dollars of all calls, as far as they are known."""
+    return _usage(account.calls), _cost(account)
+
+
 def _usage(calls: Sequence[ModelCall], end: Literal["low", "likely", "high"] = "likely") -> Usage:
     """The sum over all requests, estimates at this end; a kind that is unknown in one of them is unknown in the sum."""
     counts = (

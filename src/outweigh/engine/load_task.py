@@ -133,6 +133,7 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
         work=work,
         checking=checking,
         turns=tuple(settings.turns),
+        user=settings.user,
     )
 
 
@@ -190,6 +191,7 @@ def _checksum(
         "folders": {name: _digest(folder / name) for name in ("environment", "tests", "solution")},
         **stages_identity(settings),
         **({"turns": settings.turns} if settings.turns else {}),
+        **({} if settings.user is None else {"user": settings.user}),
     }
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
 

@@ -16,7 +16,7 @@ from outweigh.engine.run_draft import RunDraft
 from outweigh.engine.sandbox_request import limit_to_task
 from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.model.arm import Arm
-from outweigh.model.suite import LimitsSpec, SandboxSpec
+from outweigh.model.suite import LimitsSpec, SandboxSpec, UserModelSpec
 from outweigh.model.task import Task
 from outweigh.ports.agents import (
     SOLUTION_MOUNT,
@@ -39,7 +39,7 @@ class EngineDeps:
 
     `survey` makes a workspace readable that an agent left, and returns why it cannot be read, None where it can.
     `expected_cases` are the test cases that solved runs reported, by task and check. `images` are the images of tasks
-    that run in their own.
+    that run in their own. `user_model` plays the users of tasks with a simulated one.
     """
 
     tasks: Mapping[str, Task]
@@ -67,6 +67,7 @@ class EngineDeps:
     rule_labels: Mapping[str, str | int] = field(default_factory=dict)
     expected_cases: Mapping[str, CaseNames] = field(default_factory=dict)
     images: Mapping[str, ReadyImage] = field(default_factory=dict)
+    user_model: UserModelSpec | None = None
 
     def sandbox_for(self, task: Task) -> SandboxSpec:
         """The settings of the sandbox of a task."""

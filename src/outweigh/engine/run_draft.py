@@ -13,7 +13,7 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Status
 from outweigh.model.redact import storable_text
-from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord
+from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord, SimulatedUserUse
 from outweigh.model.task import Task
 from outweigh.model.usage import Metering, ReportedUsage
 from outweigh.ports.agents import AttemptOutcome, build_outcome
@@ -49,6 +49,7 @@ class RunDraft:
     checks: tuple[CheckResult, ...] | None = None
     artifacts: dict[str, bytes] = field(default_factory=dict)
     rule_labels: Mapping[str, str | int] = field(default_factory=dict)
+    simulated_user: SimulatedUserUse | None = None
 
     @property
     def run_id(self) -> str:
@@ -97,6 +98,7 @@ def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]
         warnings=tuple(storable_text(warning, secrets) or "" for warning in outcome.warnings),
         artifacts=kept,
         extra=dict(draft.rule_labels),
+        simulated_user=draft.simulated_user,
     )
 
 

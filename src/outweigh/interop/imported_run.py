@@ -108,6 +108,7 @@ _UNKNOWN_FIELDS: dict[str, Any] = {
     "reported": None,
     "loaded": None,
     "warnings": (),
+    "simulated_user": None,
 }
 
 

@@ -175,6 +175,15 @@ class AgentIdentity(Stored, frozen=True):
     model: str | None
 
 
+class SimulatedUserUse(Stored, frozen=True):
+    """The model that played the user of a run, how often it spoke, and what it took, apart from the agent's own use."""
+
+    model: Name
+    messages: Count
+    usage: Usage
+    cost: Cost
+
+
 class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
     """The stored result of one attempt. What was not measured is None, never 0.
 
@@ -216,6 +225,7 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
     warnings: tuple[str, ...]
     artifacts: dict[Name, Sha256]
     extra: Json
+    simulated_user: SimulatedUserUse | None = None
 
     def __post_init__(self) -> None:
         """Only finite durations are stored."""
@@ -249,14 +259,23 @@ def was_paid_here(run: RunRecord) -> bool:
 
 
 def amount_paid(run: RunRecord) -> float | None:
-    """The cost of an attempt: 0 where nothing could be charged, None where it is unknown."""
-    return run.cost.usd if was_paid_here(run) else 0.0
+    """The cost of an attempt and its simulated user: 0 where nothing could be charged, None where it is unknown."""
+    return _with_user(run, run.cost.usd, high=False) if was_paid_here(run) else 0.0
+
+
+def _with_user(run: RunRecord, usd: float | None, *, high: bool) -> float | None:
+    if run.simulated_user is None or usd is None:
+        return usd
+    cost = run.simulated_user.cost
+    of_user = cost.high_usd if high and cost.high_usd is not None else cost.usd
+    return None if of_user is None else usd + of_user
 
 
 def most_paid(run: RunRecord) -> float | None:
     """What an attempt may have cost at most, for budgets: the high end of an estimate, else `amount_paid`."""
-    paid = amount_paid(run)
-    return paid if not paid or run.cost.high_usd is None else run.cost.high_usd
+    if not was_paid_here(run):
+        return 0.0
+    return _with_user(run, run.cost.usd if run.cost.high_usd is None else run.cost.high_usd, high=True)
 
 
 DIFF_ARTIFACT = "diff.patch"

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from outweigh.model.arm import ArmSpec
 from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec, VariableName
-from outweigh.model.provider import NamedProviderSpec, ProviderSpec
+from outweigh.model.provider import ApiFamily, NamedProviderSpec, ProviderSpec
 
 Passes = Annotated[int, Meta(ge=1, le=5)]
 Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
@@ -176,6 +176,24 @@ class GatewaySpec(Spec, frozen=True, kw_only=True):
     model_aliases: dict[Annotated[str, Meta(min_length=1)], Annotated[str, Meta(min_length=1)]] = {}  # noqa: RUF012
 
 
+class UserModelSpec(Spec, frozen=True, kw_only=True):
+    """The model that plays the users of tasks with a simulated one; `api` is the provider's under `[gateway]`.
+
+    Without it, models called claude-… use Anthropic's, gemini-… Gemini's, and all others OpenAI's.
+    """
+
+    model: Annotated[str, Meta(min_length=1, max_length=200)]
+    api: ApiFamily | None = None
+
+    @property
+    def family(self) -> ApiFamily:
+        """The API that it is asked by."""
+        if self.api is not None:
+            return self.api
+        known = {"claude": ApiFamily.ANTHROPIC, "gemini": ApiFamily.GEMINI}
+        return next((api for start, api in known.items() if self.model.startswith(start)), ApiFamily.OPENAI)
+
+
 ADDRESS_VARIABLES = {
     "anthropic": "ANTHROPIC_BASE_URL",
     "openai": "OPENAI_BASE_URL",
@@ -202,6 +220,7 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     gateway: GatewaySpec = GatewaySpec()
     providers: dict[SafeName, NamedProviderSpec] = {}  # noqa: RUF012
     judges: list[JudgeSpec] = []  # noqa: RUF012
+    simulated_user: UserModelSpec | None = None
     executor: Executor = Executor.ENGINE
     harbor: HarborSpec = HarborSpec()
 
@@ -231,6 +250,8 @@ def settings_fingerprint(spec: SuiteSpec) -> str:
         identity["allow"] = sorted(gateway.allow)
     if gateway.model_aliases:
         identity["model_aliases"] = gateway.model_aliases
+    if spec.simulated_user is not None:
+        identity["simulated_user"] = spec.simulated_user
     if spec.executor is Executor.HARBOR:
         identity["harbor"] = (spec.harbor.environment, spec.harbor.job)
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

@@ -168,6 +168,13 @@ class UserTurn(Spec, frozen=True, kw_only=True):
     if_failed: SafeName | None = None
 
 
+class SimulatedUserSpec(Spec, frozen=True, kw_only=True):
+    """A user whom a model plays: what this person wants and knows, and how often they answer at most."""
+
+    goal: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    most_turns: Annotated[int, Meta(ge=1, le=20)] = 5
+
+
 class FolderSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="folder"):
     """A workspace that is a copy of a folder, without some names at its top."""
 
@@ -197,7 +204,7 @@ class TaskSettings(StageSettings, frozen=True, kw_only=True):
     `setup` and `teardown` are run around the agent; `environment` and `services` are there for the agent and for the
     checks. `checker` has what only the checks get.
 
-    `turns` are what the user says after the instruction, one after the other.
+    `turns` are what the user says after the instruction, one after the other; with `user`, a model says it.
 
     `goal_actions` describes the actions that serve the goal, for strategic drift; all others are drift.
     `rubric`, or the file that `rubric_file` names, is what judges score by; with `reveal_solution` they are shown the
@@ -215,6 +222,7 @@ class TaskSettings(StageSettings, frozen=True, kw_only=True):
     reveal_solution: bool = False
     checker: StageSettings = StageSettings()
     turns: list[UserTurn] = []  # noqa: RUF012
+    user: SimulatedUserSpec | None = None
 
     def __post_init__(self) -> None:
         """Steps are told apart by name, and measured all in the same way."""
@@ -227,6 +235,8 @@ class TaskSettings(StageSettings, frozen=True, kw_only=True):
         stated = sum(bool(step.reached_by) for step in self.expected_steps)
         if 0 < stated < len(names):
             raise ValueError("either all `expected_steps` say what they are `reached_by`, or none does")
+        if self.turns and self.user is not None:
+            raise ValueError("a task has either `turns` or a simulated `user`")
         if self.rubric is not None and self.rubric_file is not None:
             raise ValueError("a task has either a `rubric` or a `rubric_file`")
         if self.reveal_solution and self.rubric is None and self.rubric_file is None:
@@ -258,3 +268,9 @@ class Task(Spec, frozen=True, kw_only=True):
     work: TaskStage = NO_STAGE
     checking: TaskStage = NO_STAGE
     turns: tuple[UserTurn, ...] = ()
+    user: SimulatedUserSpec | None = None
+
+    @property
+    def has_several_turns(self) -> bool:
+        """Whether the user says more than the instruction."""
+        return bool(self.turns) or self.user is not None

@@ -133,6 +133,7 @@ def _facts(store: ViewedStore, run: RunRecord, row: RunRow) -> Html:
         ("task", task_link(row.task_id)),
         ("repeat", str(row.repeat)),
         ("cost", _cost(run, row)),
+        *_simulated_user(run),
         ("time", format_seconds(run.duration_seconds)),
         ("tokens", _token_count(run)),
         ("steps", format_count(run.step_count)),
@@ -140,6 +141,14 @@ def _facts(store: ViewedStore, run: RunRecord, row: RunRow) -> Html:
     ]
     cells = join_markup(element("div", element("dt", name), element("dd", value)) for name, value in facts if value)
     return element("dl", cells, class_="facts")
+
+
+def _simulated_user(run: RunRecord) -> Iterator[tuple[str, str]]:
+    """The model that played the user, and what it cost beside the run."""
+    if (user := run.simulated_user) is not None:
+        usd = "cost unknown" if user.cost.usd is None else f"{format_dollars(user.cost.usd)}, not part of the cost"
+        messages = "1 message" if user.messages == 1 else f"{user.messages} messages"
+        yield "simulated user", f"{user.model}, {messages}, {usd}"
 
 
 def _cost(run: RunRecord, row: RunRow) -> str:
