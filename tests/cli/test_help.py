@@ -21,7 +21,7 @@ SHOWN = [example for parser in PARSERS.values() for example in parser.examples]
 
 ONLY_PARSED = {
     "outweigh view": "serves until Ctrl-C",
-    "outweigh dev model-server script.toml": "serves until Ctrl-C",
+    "outweigh dev model-server": "serves until Ctrl-C",
     "outweigh judge": "asks a model",
     "outweigh promote": "changes a repository on a forge",
     "outweigh ci": "needs the repository of a CI job",
