@@ -10,7 +10,6 @@ engine adds below an overlay may never be seen by a program that looked for it b
 
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -56,13 +55,11 @@ def _start() -> tuple[str, ...] | None:
 
 
 def _works(start: Sequence[str]) -> bool:
-    with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
-        covered = Path(folder, "covered")
-        covered.mkdir()
-        (covered / "file").touch()
-        command = [*start, str(covered), "--", "/bin/sh", "-c", f"test -e {covered}/file"]
-        try:
-            done = run_process(command, environment={}, timeout_seconds=_PROBE_SECONDS)
-        except (OSError, TimeoutExpired):
-            return False
-        return done.returncode == 0
+    """Whether it does, with the folder of this file: one of its own would stay behind when the engine is killed."""
+    here = Path(__file__)
+    command = [*start, str(here.parent), "--", "/bin/sh", "-c", 'test -e "$0"', str(here)]
+    try:
+        done = run_process(command, environment={}, timeout_seconds=_PROBE_SECONDS)
+    except (OSError, TimeoutExpired):
+        return False
+    return done.returncode == 0
