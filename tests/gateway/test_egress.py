@@ -19,6 +19,9 @@ PATIENCE_SECONDS = 60.0
 LONG_BODY = bytes(range(256)) * 2**13
 
 
+LONG_HEAD = b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"
+
+
 class Upstream(BaseHTTPRequestHandler):
     """Says what it was asked, and counts what it was sent."""
 
@@ -113,6 +116,33 @@ def test_a_plain_request_passes_and_is_told_to_the_host_as_if_there_were_no_prox
     assert f"('Host', '127.0.0.1:{upstream}')" in seen
     assert "('Connection', 'close')" in seen
     assert "proxy" not in seen.lower()
+
+
+@pytest.mark.parametrize(
+    ("sent", "heard"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: 1\r\n\r\nbody", b"HTTP/1.1 200 OK\r\nX: 1\r\nConnection: close\r\n\r\nbody"),
+        (
+            b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5\r\nX: 1\r\n\r\nbody",
+            b"HTTP/1.1 200 OK\r\nX: 1\r\nConnection: close\r\n\r\nbody",
+        ),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+        ),
+        (b"HTTP/1.1 200 OK\r\nX: cut", b"HTTP/1.1 200 OK\r\nX: cut"),
+        (LONG_HEAD, LONG_HEAD),
+    ],
+)
+def test_a_program_is_told_that_its_connection_ends_with_the_response(
+    sent: bytes, heard: bytes, background: EventLoopThread
+) -> None:
+    def answer_without_a_word(caller: socket.socket) -> None:
+        caller.recv(4096)
+        caller.sendall(sent)
+
+    with serving(answer_without_a_word) as host, proxy(EgressProxy([f"127.0.0.1:{host}"], background)) as port:
+        assert raw(port, f"GET http://127.0.0.1:{host}/ HTTP/1.1\r\nHost: x\r\n\r\n".encode()) == heard
 
 
 def test_bodies_arrive_whole_in_both_directions(background: EventLoopThread, upstream: int) -> None:

@@ -47,12 +47,17 @@ async def closing_connection(connection: StreamConnection) -> AsyncIterator[Stre
         connection.writer.transport.abort()
 
 
-async def copy_both_ways(one: StreamConnection, other: StreamConnection, idle_seconds: float) -> None:
-    """Copy in both directions until both have ended, one fails, or both are idle for too long."""
+async def copy_both_ways(
+    one: StreamConnection, other: StreamConnection, idle_seconds: float, *, announce_close: bool = False
+) -> None:
+    """Copy in both directions until both have ended, one fails, or both are idle for too long.
+
+    With `announce_close`, `one` is told that its connection ends after the response of `other`.
+    """
     traffic = _LastActivity()
     ways = {
         asyncio.create_task(_copy_one_way(one.reader, other.writer, traffic)),
-        asyncio.create_task(_copy_one_way(other.reader, one.writer, traffic)),
+        asyncio.create_task(_copy_one_way(other.reader, one.writer, traffic, announce_close=announce_close)),
     }
     left = set(ways)
     try:
@@ -77,7 +82,11 @@ class _LastActivity:
         self.last_moved = asyncio.get_running_loop().time()
 
 
-async def _copy_one_way(reader: StreamReader, writer: StreamWriter, traffic: _LastActivity) -> None:
+async def _copy_one_way(
+    reader: StreamReader, writer: StreamWriter, traffic: _LastActivity, *, announce_close: bool = False
+) -> None:
+    if announce_close:
+        await _copy_head(reader, writer)
     while chunk := await reader.read(_CHUNK_BYTES):
         traffic.moved()
         writer.write(chunk)
@@ -87,6 +96,27 @@ async def _copy_one_way(reader: StreamReader, writer: StreamWriter, traffic: _La
         writer.write_eof()
 
 
+async def _copy_head(reader: StreamReader, writer: StreamWriter) -> None:
+    """Copy the head of a response, with the word that the connection ends after it.
+
+    Servers need not say so themselves, and a program that is not told sends its next request into a closed connection.
+    """
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        while _INTERIM_RESPONSE.match(head):
+            writer.write(head)
+            head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError as end:
+        writer.write(end.partial)
+    except asyncio.LimitOverrunError:
+        pass  # what was read is still there, and is copied as it is
+    else:
+        first, *headers = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+        kept = [line for line in headers if not line.lower().startswith((b"connection:", b"keep-alive:"))]
+        writer.write(b"\r\n".join([first, *kept, b"Connection: close"]) + b"\r\n\r\n")
+
+
+_INTERIM_RESPONSE = re.compile(rb"HTTP/1\.[01] 1(?!01)\d\d ")
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.[01]")
 _AUTHORITY = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]{1,255}))(?::(?P<port>[0-9]{1,5}))?")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)")
@@ -243,7 +273,7 @@ class EgressProxy:
             if request.is_tunnel:
                 caller.writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             upstream.writer.write(request.opening)
-            await copy_both_ways(caller, upstream, self._limits.idle_seconds)
+            await copy_both_ways(caller, upstream, self._limits.idle_seconds, announce_close=not request.is_tunnel)
 
     async def _read(self, reader: StreamReader) -> ProxyRequest:
         try:
