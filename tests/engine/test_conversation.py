@@ -87,6 +87,13 @@ def test_a_check_decides_on_the_workspace_as_it_is(check: str, passes: bool, tmp
         assert said(user, "done") == ["good" if passes else "bad"]
 
 
+@pytest.mark.parametrize(("spoken", "is_said"), [("42", True), ("forty-two", False)])
+def test_two_checks_can_decide_together(spoken: str, is_said: bool, tmp_path: Path) -> None:
+    turn = {"say": "in words", "if_passed": "command", "if_failed": "spoken"}
+    with a_conversation(tmp_path, turn, answer="42\n") as user:
+        assert said(user, spoken) == ["in words" if is_said else None]
+
+
 def test_a_check_of_the_answer_looks_at_the_last_one(tmp_path: Path) -> None:
     with a_conversation(
         tmp_path, {"say": "in words", "if_failed": "spoken"}, {"say": "ok", "if_passed": "spoken"}

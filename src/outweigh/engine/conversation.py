@@ -29,10 +29,13 @@ class CheckPoint:
     subject: CheckSubject
     folder: Path
 
-    def passes(self, name: str, answer: str | None, number: int) -> bool | None:
-        """Whether a check passes on the workspace as it is now; None where that cannot be told."""
+    def passes(self, name: str, answer: str | None, label: str) -> bool | None:
+        """Whether a check passes on the workspace as it is now; None where that cannot be told.
+
+        `label` names the evaluation, and no two have the same.
+        """
         wanted = tuple(check for check in self.task.checks if check.name == name)
-        folder = self.folder / str(number)
+        folder = self.folder / label
         with self.workspaces.lay_out(self.checks.sandbox.workspace, folder / "workspace") as copy:
             request = replace(
                 self.checks, sandbox=replace(self.checks.sandbox, workspace=copy), folder=folder / "checks"
@@ -74,9 +77,10 @@ class TaskConversation:
         patterns = ((turn.if_answer, False), (turn.unless_answer, True))
         if not all(regex is None or _matches(regex, answer, absent=absent) for regex, absent in patterns):
             return False
-        checks = ((turn.if_passed, True), (turn.if_failed, False))
+        checks = (("if_passed", turn.if_passed, True), ("if_failed", turn.if_failed, False))
         return all(
-            name is None or self.check_point.passes(name, answer, self._considered) is wanted for name, wanted in checks
+            name is None or self.check_point.passes(name, answer, f"{self._considered}-{key}") is wanted
+            for key, name, wanted in checks
         )
 
 

@@ -67,7 +67,7 @@ class UserModel:
 
     def ask(self, system: str, messages: Sequence[ChatMessage]) -> str:
         """What it says; raises SimulatedUserError where it says nothing."""
-        request = _requests(self.api, self.model, self.meter.key, system, messages)
+        request = _build_request(self.api, self.model, self.meter.key, system, messages)
         problem = ""
         for wait in _WAITS_SECONDS:
             status, body = self._post(request)
@@ -150,7 +150,7 @@ class _Request(NamedTuple):
     body: Mapping[str, Any]
 
 
-def _requests(api: ApiFamily, model: str, key: str, system: str, messages: Sequence[ChatMessage]) -> _Request:
+def _build_request(api: ApiFamily, model: str, key: str, system: str, messages: Sequence[ChatMessage]) -> _Request:
     kind = {"Content-Type": "application/json"}
     match api:
         case ApiFamily.ANTHROPIC:
