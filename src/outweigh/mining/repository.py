@@ -1,0 +1,68 @@
+"""Reads the history of the user's repository, and nothing but its objects: no hook, filter, index or working copy."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from outweigh.errors import UsageError
+from outweigh.workspace.git import RAW_ATTRIBUTES, GitError, git
+from outweigh.workspace.revisions import GitRevisions, TreeEntry, list_commit, repository_settings
+
+
+class HistoryRepository:
+    """The objects of a repository, read through a private bare one that borrows them."""
+
+    def __init__(self, git_folder: Path, head: str) -> None:
+        self.git_folder = git_folder
+        self.head = head
+
+    def read(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """The output of a git command that reads objects."""
+        try:
+            return git(*arguments, folder=self.git_folder, environment={"GIT_DIR": str(self.git_folder)}, stdin=stdin)
+        except GitError as fault:
+            raise UsageError(f"the history cannot be read; was it fetched completely? {fault}.") from fault
+
+    def files(self, commit: str) -> dict[str, TreeEntry]:
+        """Every entry of a commit except folders, by path."""
+        return list_commit(self.git_folder, commit)
+
+    def content(self, commit: str, path: str) -> bytes | None:
+        """The content of a file of a commit; None where there is none."""
+        try:
+            return self.read("cat-file", "blob", f"{commit}:{path}")
+        except UsageError:
+            return None
+
+    def patch(self, base: str, fix: str, paths: Sequence[str] = ()) -> bytes:
+        """The difference between two commits, in the form that `git apply` takes."""
+        return self.read("diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", base, fix, "--", *paths)
+
+
+@contextmanager
+def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]:
+    """Open the history of the repository that contains a folder; raise UsageError where there is none to mine."""
+    revisions = GitRevisions(folder)
+    head = revisions.commit(ref)
+    try:
+        found = git("-c", "safe.directory=*", "rev-parse", "--git-path", "objects", folder=folder)
+        shallow = git("-c", "safe.directory=*", "rev-parse", "--is-shallow-repository", folder=folder)
+    except GitError as fault:
+        raise UsageError(f"{folder} is not in a git repository: {fault}.") from fault
+    if shallow.strip() == b"true":
+        raise UsageError(
+            f"{folder} is a shallow clone, which has no history to take tasks from. Fetch it with "
+            "`git fetch --unshallow`, and try again."
+        )
+    objects = Path(folder, os.fsdecode(found).strip()).resolve()
+    with TemporaryDirectory(prefix="outweigh-history-") as name:
+        own = Path(name)
+        for part in ("objects/info", "refs", "info"):
+            (own / part).mkdir(parents=True)
+        (own / "HEAD").write_text("ref: refs/heads/none\n")
+        (own / "config").write_text(repository_settings(head))
+        (own / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
+        (own / "info/attributes").write_text(RAW_ATTRIBUTES)
+        yield HistoryRepository(own, head)
