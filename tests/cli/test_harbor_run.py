@@ -65,6 +65,7 @@ def _shown(text: str) -> list[tuple[str, dict[str, Any]]]:
         ({"sandbox": {"memory_mb": 512}}, [], "`memory_mb` under [sandbox]"),
         ({"sandbox": {"allow_hosts": ["example.org"]}}, [], "`allow_hosts` under [sandbox]"),
         ({"gateway": {"keep_bodies": True}}, [], "`keep_bodies` under [gateway]"),
+        ({"workspaces": {"without": ["CLAUDE.md"]}}, [], "`without` under [workspaces]"),
         ({"harbor": {"program": "harbor-that-nobody-has"}}, [], "uv tool install harbor"),
         ({"harbor": {"pass_environment": ["NOBODY_HAS_THIS"]}}, [], "the suite names NOBODY_HAS_THIS"),
     ],

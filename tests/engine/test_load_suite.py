@@ -363,6 +363,25 @@ def test_a_commit_counts_by_its_hash_and_a_branch_by_its_repository(suites: Suit
     assert (len(checksums) == 1) is same
 
 
+def test_a_suite_that_leaves_files_out_of_workspaces_has_other_tasks(suites: Suites) -> None:
+    whole = suites.load().tasks[0]
+    suites.write("suite.toml", SUITE + '[workspaces]\nwithout = ["b/c", "CLAUDE.md", "b/c"]\n')
+    lacking = suites.load().tasks[0]
+    suites.write("suite.toml", SUITE + "[workspaces]\nwithout = []\n")
+
+    assert (whole.without, lacking.without) == ((), ("CLAUDE.md", "b/c"))
+    assert whole.checksum != lacking.checksum
+    assert suites.load().tasks[0].checksum == whole.checksum
+
+
+@pytest.mark.parametrize("path", ["../up", "/etc", "a//b", ".git", "a/.GIT/b", "./a", ""])
+def test_only_what_is_in_a_workspace_can_be_left_out_of_it(suites: Suites, path: str) -> None:
+    suites.write("suite.toml", SUITE + f'[workspaces]\nwithout = ["{path}"]\n')
+
+    with pytest.raises(UsageError, match="workspace"):
+        suites.load()
+
+
 def test_the_history_beside_a_workspace_does_not_count(suites: Suites) -> None:
     suites.write("repo/a.py", "x")
     suites.ours('workspace = { type = "folder", path = "../../repo" }')

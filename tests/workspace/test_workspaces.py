@@ -9,6 +9,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.prerequisites import require
 
@@ -69,6 +70,40 @@ def _overlay_missing(folder: Path) -> str | None:
     (folder / "probe").mkdir()
     with overlay_mounted(folder / "lower", folder / "probe") as works:
         return None if works else "overlay mounts need root, or a user namespace of one's own"
+
+
+class TestLeftOut:
+    """Paths that the suite leaves out, such as an instruction file that only one arm is to have."""
+
+    def prepared(self, workspaces: WorkspaceCache, source: Path, *without: str) -> Path:
+        return workspaces.prepare(msgspec.structs.replace(a_task(FolderSource(path=str(source))), without=without))
+
+    def test_files_folders_and_links_are_gone_from_the_workspace_and_from_its_only_commit(
+        self, workspaces: WorkspaceCache, source: Path
+    ) -> None:
+        pristine = self.prepared(workspaces, source, "run.sh", "src", "link")
+
+        assert sorted(path.name for path in pristine.iterdir()) == [".git", ".gitignore", "binary"]
+        assert _git(pristine, "ls-tree", "-r", "--name-only", "HEAD").split() == [".gitignore", "binary"]
+        assert _git(pristine, "status", "--porcelain") == ""
+
+    def test_what_is_not_there_and_what_is_below_a_file_is_passed_over(
+        self, workspaces: WorkspaceCache, source: Path
+    ) -> None:
+        pristine = self.prepared(workspaces, source, "CLAUDE.md", "run.sh/below", "none/at/all")
+
+        assert (pristine / "run.sh").is_file()
+
+    def test_nothing_is_removed_through_a_link_that_leads_out(
+        self, workspaces: WorkspaceCache, source: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "kept").write_text("kept")
+        (source / "out").symlink_to(tmp_path)
+
+        pristine = self.prepared(workspaces, source, "out/kept")
+
+        assert (tmp_path / "kept").read_text() == "kept"
+        assert (pristine / "out").is_symlink()
 
 
 @pytest.fixture

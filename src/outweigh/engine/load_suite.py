@@ -4,8 +4,9 @@ Refuses arms that are identical without saying so. Reads files; runs nothing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -203,8 +204,17 @@ def _tasks(spec: SuiteSpec, folder: Path, source: str) -> tuple[Task, ...]:
                 "Records are told apart by the task's name; give one of them another, under [task] in its task.toml."
             )
         found[task.id] = place
-        tasks.append(task)
+        tasks.append(_without(task, spec.workspaces.without))
     return tuple(tasks)
+
+
+def _without(task: Task, paths: Sequence[str]) -> Task:
+    """The task with a workspace that lacks these paths: another task, with results of its own."""
+    if not paths:
+        return task
+    left_out = tuple(sorted(set(paths)))
+    identity = msgspec.json.encode({"task": task.checksum, "without": left_out})
+    return msgspec.structs.replace(task, without=left_out, checksum=sha256(identity).hexdigest())
 
 
 def _read(file: Path) -> bytes:

@@ -10,6 +10,7 @@ from msgspec import Meta
 from outweigh.model.arm import ArmSpec
 from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec, VariableName
 from outweigh.model.provider import ApiFamily, NamedProviderSpec, ProviderSpec
+from outweigh.model.task import WorkspacePath
 
 Passes = Annotated[int, Meta(ge=1, le=5)]
 Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
@@ -194,6 +195,22 @@ class UserModelSpec(Spec, frozen=True, kw_only=True):
         return next((api for start, api in known.items() if self.model.startswith(start)), ApiFamily.OPENAI)
 
 
+class WorkspacesSpec(Spec, frozen=True, kw_only=True):
+    """What all workspaces of a suite have in common.
+
+    `without` are files and folders that are removed from every task's workspace, so that only arms add them.
+    """
+
+    without: list[WorkspacePath] = []  # noqa: RUF012 - msgspec copies defaults
+
+    def __post_init__(self) -> None:
+        """Only what is below a workspace can be left out of it."""
+        for path in self.without:
+            parts = path.split("/")
+            if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts) or "\0" in path:
+                raise ValueError(f"{path!r} is not a path below a workspace, such as 'CLAUDE.md' or '.claude/skills'")
+
+
 ADDRESS_VARIABLES = {
     "anthropic": "ANTHROPIC_BASE_URL",
     "openai": "OPENAI_BASE_URL",
@@ -217,6 +234,7 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     policy: PolicySpec = PolicySpec()
     sandbox: SandboxSpec = SandboxSpec()
     limits: LimitsSpec = LimitsSpec()
+    workspaces: WorkspacesSpec = WorkspacesSpec()
     gateway: GatewaySpec = GatewaySpec()
     providers: dict[SafeName, NamedProviderSpec] = {}  # noqa: RUF012
     judges: list[JudgeSpec] = []  # noqa: RUF012

@@ -248,7 +248,7 @@ class Task(Spec, frozen=True, kw_only=True):
 
     `tests_folder` and `solution_folder` are invisible to the agent: they are brought in after it has ended. The rubric
     is not in the checksum: runs can be judged again by another. `work` and `checking` are what is around the agent and
-    around the checks in their sandboxes.
+    around the checks in their sandboxes. `without` are paths that the suite leaves out of the workspace.
     """
 
     id: SafeName
@@ -269,6 +269,7 @@ class Task(Spec, frozen=True, kw_only=True):
     checking: TaskStage = NO_STAGE
     turns: tuple[UserTurn, ...] = ()
     user: SimulatedUserSpec | None = None
+    without: tuple[WorkspacePath, ...] = ()
 
     @property
     def has_several_turns(self) -> bool:

@@ -7,8 +7,8 @@ hold the solution. That of a task's own image is laid out as it is there, with o
 import os
 import shutil
 import tarfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
@@ -249,6 +249,7 @@ class WorkspaceCache:
                 _set_repository_aside(building / "tree")
             else:
                 fetch_source(task, building / "tree")
+            _leave_out(building / "tree", task.without)
             _commit(building / "tree")
             if is_from_image:
                 _keep_own_repository(building / "tree")
@@ -258,6 +259,19 @@ class WorkspaceCache:
             raise UsageError(f"the workspace of task {task.id!r} cannot be committed by git: {fault}.") from fault
         finally:
             remove_tree(building)
+
+
+def _leave_out(tree: Path, paths: Sequence[str]) -> None:
+    """Remove what the suite leaves out; a link is removed itself, and nothing behind a link is."""
+    for path in paths:
+        place = tree / path
+        if not place.parent.resolve().is_relative_to(tree.resolve()):
+            continue
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+            continue
+        with suppress(FileNotFoundError, NotADirectoryError):
+            place.unlink()
 
 
 def _set_repository_aside(tree: Path) -> None:

@@ -42,6 +42,8 @@ def _unsupported_settings(spec: SuiteSpec) -> Iterator[tuple[str, str]]:
     for key in SandboxSpec.__struct_fields__:
         if getattr(spec.sandbox, key) != getattr(usual, key):
             yield f"`{key}` under [sandbox]", "tasks and [harbor.environment] say what Harbor's environments are like."
+    if spec.workspaces.without:
+        yield "`without` under [workspaces]", "Harbor makes the workspaces, with everything that the tasks have."
     direct = GatewaySpec(mode=spec.gateway.mode)
     for key in GatewaySpec.__struct_fields__:
         if getattr(spec.gateway, key) != getattr(direct, key):
