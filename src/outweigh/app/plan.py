@@ -193,10 +193,7 @@ def _without_pilot(
     suite_size: tuple[int, int] | None = None,
 ) -> ExperimentPlan:
     settings = _settings(asked, policy, asked.version if policy is None else asked.version or policy.version)
-    names = settings.gates or tuple(name for name, gated in GATED_METRICS.items() if not gated.only_when_named)
-    names = tuple(dict.fromkeys((*(name for name in names if name != COST_OF_PASS), metric)))
-    if metric == JUDGE_SCORE and settings.gates is None:
-        names = tuple(name for name in names if name != PASS_RATE)
+    names = gates_to_plan(settings, metric)
     gates = gates_without_pilot(names, settings)
     prices, doubts = priced
     if stated is None:
@@ -214,6 +211,15 @@ def _without_pilot(
         suite_size=suite_size,
     )
     return _plan(request, metric, source)
+
+
+def gates_to_plan(settings: EvidenceSettings, metric: str) -> tuple[str, ...]:
+    """The gates that decide where there is no pilot: those that are named, else all that are usual."""
+    names = settings.gates or tuple(name for name, gated in GATED_METRICS.items() if not gated.only_when_named)
+    names = tuple(dict.fromkeys((*(name for name in names if name != COST_OF_PASS), metric)))
+    if metric == JUDGE_SCORE and settings.gates is None:
+        return tuple(name for name in names if name != PASS_RATE)
+    return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
