@@ -30,7 +30,11 @@ class Runner(Protocol):
         """Whether a path is a file with tests, or one that tests need."""
 
     def command(self, files: Sequence[str], report: str) -> str:
-        """The command that runs the tests of these files, or all tests without files, and writes the report."""
+        """The command that runs the tests of these files, or all tests without files, and writes the report.
+
+        Of the files, those without tests (`conftest.py`, fixtures, snapshots) are left out; where that leaves none, all
+        tests are run. `report` starts with `$OUTWEIGH_REPORTS/`, which the shell replaces: put it in double quotes.
+        """
 
     def read_report(self, report: bytes) -> Mapping[str, TestOutcome]:
         """The tests of a report by name; raise ValueError where it cannot be read."""
