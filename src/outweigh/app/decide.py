@@ -12,11 +12,12 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outweigh.app.candidate_family import decide_family
+from outweigh.app.candidate_family import compare_candidate, decide_family
 from outweigh.app.choose_arms import SUITE_ARMS, ArmChoice
 from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, PolicyRequest, choose_policy, follow_named_version
 from outweigh.app.evidence import ComparedArms, EvidenceRequest, compare_candidates
 from outweigh.app.pages import Page
+from outweigh.app.quarantine import hold_to_all_runs
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
@@ -264,7 +265,16 @@ def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
     policy = follow_named_version(policy, compared.evidence.policy_versions)
     paths = [store.path for store in request.evidence.stores.stores]
     comparisons = (*compared.comparisons, *compared.earlier)
-    decided = decide_family(policy, request.evidence.stores.experiment, comparisons)
+    stores = request.evidence.stores
+
+    def decide_again(evidence: Evidence) -> Sequence[Verdict]:
+        names = [each.candidate.name for each in comparisons]
+        again = [compare_candidate(evidence, stores, compared.baseline, name, compared.profile) for name in names]
+        return decide_family(policy, stores.experiment, again)
+
+    decided = hold_to_all_runs(
+        decide_family(policy, stores.experiment, comparisons), compared.evidence, request.evidence, decide_again
+    )
     results = tuple(
         CandidateResult(comparison=comparison, verdict=hold_to_ledger(verdict, paths))
         for comparison, verdict in zip(comparisons, decided, strict=True)

@@ -25,7 +25,8 @@ from outweigh.store.store import StoreSet
 class EvidenceRequest(Struct, frozen=True, kw_only=True):
     """What to read. `prices` and `changes` are files; the bundled prices follow the caller's.
 
-    `columns` are those that the user named when the stores were opened, for commands that read them again.
+    `columns` are those that the user named when the stores were opened, for commands that read them again. With
+    `with_quarantined`, runs of tasks count that the suite sets aside.
     """
 
     stores: StoreSet
@@ -33,6 +34,7 @@ class EvidenceRequest(Struct, frozen=True, kw_only=True):
     prices: str | None = None
     changes: str | None = None
     columns: Mapping[str, str] = {}
+    with_quarantined: bool = False
 
     def option_words(self) -> Iterator[str]:
         """The options of a command that reads the same records in the same way."""
@@ -53,6 +55,7 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         changes=() if request.changes is None else read_changes(request.changes),
         skipped=stream.skipped,
         judge_rules=request.stores.judge_rules(),
+        quarantine=() if request.with_quarantined else request.stores.quarantine(),
     )
     stream.check_rules()
     return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()), scans=request.stores.scans())

@@ -1,7 +1,7 @@
 """What a promotion rests on, gathered from a store, its repository and the remote."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -10,6 +10,7 @@ from outweigh.app.choose_arms import ArmChoice, choose_arms
 from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, choose_policy
 from outweigh.app.decide import hold_to_ledger
 from outweigh.app.evidence import EvidenceRequest, read_evidence
+from outweigh.app.quarantine import hold_to_all_runs
 from outweigh.app.tested_files import (
     FilesByPath,
     changed_in_base,
@@ -21,6 +22,7 @@ from outweigh.app.tested_files import (
     tested_changes,
 )
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.agent_files import configuration_kind
 from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_settings, overlay_changes
@@ -110,13 +112,19 @@ def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
     profile = PROFILES[stores.profile_name(None)]
     family = experiment.first_candidates if candidate in experiment.first_candidates else ()
     rivals = dict.fromkeys((candidate, *(name for name in family if name != baseline)))
-    comparisons = [compare_candidate(evidence, stores, baseline, name, profile) for name in rivals]
+
+    def decide_rivals(evidence: Evidence) -> tuple[list[Comparison], Sequence[Verdict]]:
+        comparisons = [compare_candidate(evidence, stores, baseline, name, profile) for name in rivals]
+        return comparisons, decide_family(policy, experiment, comparisons)
+
+    comparisons, verdicts = decide_rivals(evidence)
+    held = hold_to_all_runs(verdicts, evidence, request.evidence, lambda every: decide_rivals(every)[1])
     return PromotionCandidate(
         store=paths[0],
         experiment=experiment,
         policy=policy,
         comparison=comparisons[0],
-        verdict=hold_to_ledger(decide_family(policy, experiment, comparisons)[0], paths),
+        verdict=hold_to_ledger(held[0], paths),
     )
 
 
@@ -261,7 +269,7 @@ def _never_run(case: PromotionCandidate, runs: dict[str, list[RunRecord]]) -> tu
     if case.experiment.looked_at is not None:
         return ()
     done = [{run.trial.task_id for run in runs[name]} for name in (case.baseline, case.candidate)]
-    return tuple(task for task in case.experiment.tasks if not all(task in arm for arm in done))
+    return tuple(task for task in case.experiment.counted_tasks if not all(task in arm for arm in done))
 
 
 def _notes(old: FilesByPath, new: FilesByPath, was: FilesByPath | None, now: FilesByPath) -> Iterator[str]:

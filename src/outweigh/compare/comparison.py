@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from outweigh.compare.arm_summary import ArmSummary, summarise
 from outweigh.compare.arm_table import ArmTable, CompositeScorer, keep_tasks
 from outweigh.compare.deltas import Delta, Pairing, TaskComparison, compare_tasks, compute_deltas, pair_runs
-from outweigh.compare.evidence import Evidence
+from outweigh.compare.evidence import Evidence, SetAsideTask
 from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
 from outweigh.compare.judge_calls import JudgeCallFact
 from outweigh.compare.scan_summary import ArmScan, summarise_scans
@@ -38,6 +38,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     `changed_agent` says how the agent of reused runs differs from the candidate's; None where it does not.
     `scans` are the findings of the scan for cheats by arm; empty where no run was scanned. No policy reads them.
     `changed_use` says how often the skills and tool servers were used that only the candidate has, or has otherwise.
+    `quarantine` are the tasks that the suite sets aside; nothing else here is about them.
     """
 
     baseline: ArmSummary
@@ -63,6 +64,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     unanchored: str | None = None
     changed_agent: str | None = None
     scans: Mapping[str, ArmScan] = field(default_factory=dict)
+    quarantine: tuple[SetAsideTask, ...] = ()
 
     @property
     def simulated(self) -> bool:
@@ -140,6 +142,7 @@ def compare_arms(
         changed_use=used,
         unanchored=next((evidence.unanchored[name] for name in arms if name in evidence.unanchored), None),
         scans=_scans(evidence, before, after),
+        quarantine=evidence.quarantine,
     )
 
 

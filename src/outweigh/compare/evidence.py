@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 
 from msgspec import Struct, field
 
@@ -13,6 +14,7 @@ from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord, named_policy_version
 from outweigh.model.scan_result import RunKey, RunScan
+from outweigh.model.suite import QuarantinedTask
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric
@@ -27,12 +29,22 @@ ARBITRARY_REPEATS = (
 )
 
 
+class SetAsideTask(Struct, frozen=True, kw_only=True):
+    """A task in quarantine, and how many runs of it the records hold, which count for nothing."""
+
+    task: str
+    reason: str
+    since: date
+    runs: int
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """Scores by arm in order of first appearance, with what was set aside on the way.
 
     `superseded` are attempts in whose place a later one stands: they count for nothing, and were paid for. `stale` are
     reused runs that are set aside, because fresh ones stand beside them; `unanchored` names arms that lack such runs,
-    and says why that matters (compare/stale_runs.py). `scans` are what the scan for cheats found, by run.
+    and says why that matters (compare/stale_runs.py). `scans` are what the scan for cheats found, by run. `quarantine`
+    are the tasks whose runs are in none of the other fields, because the suite sets them aside.
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -50,6 +62,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     metrics: tuple[Metric, ...] = METRICS
     policy_versions: frozenset[int] = frozenset()
     scans: Mapping[RunKey, RunScan] = field(default_factory=dict)
+    quarantine: tuple[SetAsideTask, ...] = ()
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -78,20 +91,33 @@ def gather(
     skipped: Sequence[InvalidLine] = (),
     judge_rules: JudgeRules = NO_JUDGE_RULES,
     metrics: tuple[Metric, ...] = METRICS,
+    quarantine: Sequence[QuarantinedTask] = (),
 ) -> Evidence:
     """Score every run as it is read, keep the last attempt of each trial, and join the judgments.
 
-    `metrics` is the table to score by; everything made of the evidence shows the metrics of this table.
+    `metrics` is the table to score by; everything made of the evidence shows the metrics of this table. Runs of the
+    tasks in `quarantine` are counted, and otherwise treated as if they had not been recorded.
     """
+    set_aside: dict[str, list[str]] = {each.task: [] for each in quarantine}
     trials = _Trials(RunScorer(prices, metrics))
     judgments: dict[str, list[LocatedJudgment]] = defaultdict(list)
     for located in records:
         if isinstance(located.record, RunRecord):
-            trials.add(located, located.record)
+            if (runs := set_aside.get(located.record.trial.task_id)) is not None:
+                runs.append(located.record.run_id)
+            else:
+                trials.add(located, located.record)
         elif isinstance(located.record, Judgment):
             judgments[located.record.run_id].append(LocatedJudgment(located.record, located.source, located.line))
     if not trials.scores:
+        if any(set_aside.values()):
+            raise EvidenceError(
+                "all runs of the records are of tasks in quarantine, so there is nothing to compare. Take tasks out of "
+                "[[quarantine]] in the suite and run it again."
+            )
         raise EvidenceError("the records hold no run; there is nothing to compare.")
+    for run_id in (run_id for runs in set_aside.values() for run_id in runs):
+        judgments.pop(run_id, None)
     joined = join_judgments(trials.scores, trials.digest_of, judgments, judge_rules)
     trials.take(joined)
     arms, changed = trials.by_arm(), _by_arm(changes)
@@ -113,6 +139,10 @@ def gather(
         superseded=trials.superseded,
         metrics=metrics,
         policy_versions=frozenset(trials.policy_versions),
+        quarantine=tuple(
+            SetAsideTask(task=each.task, reason=each.reason, since=each.since, runs=len(set_aside[each.task]))
+            for each in quarantine
+        ),
     )
 
 

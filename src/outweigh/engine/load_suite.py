@@ -6,6 +6,7 @@ Refuses arms that are identical without saying so. Reads files; runs nothing.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
@@ -16,7 +17,7 @@ import msgspec
 from outweigh.engine.load_arms import ArmFiles, load_arm
 from outweigh.engine.load_task import load_task, task_folders
 from outweigh.engine.tree_digest import paths_below
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, quote_names
 from outweigh.model.agent_files import AgentFileLocations, file_locations_of
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
 from outweigh.model.parse import inherit, parse_suite_document
@@ -32,6 +33,8 @@ from outweigh.model.suite import (
 )
 from outweigh.model.task import Task
 from outweigh.ports.workspaces import Revisions
+
+SHOWN_TASKS = 10
 
 
 def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str) -> None:
@@ -77,7 +80,8 @@ def _control_root(name: str, specs: Mapping[str, ArmSpec]) -> str:
 class LoadedSuite:
     """Everything an experiment is made of. `overlays` holds the content of every overlay file, by its hash.
 
-    `origins` says which commit an arm from git comes from; `notes` are shown to readers of the results.
+    `origins` says which commit an arm from git comes from; `notes` are shown to readers of the results. `tasks` are
+    those that are run: without the ones in quarantine, which `spec` names.
     """
 
     spec: SuiteSpec
@@ -205,7 +209,24 @@ def _tasks(spec: SuiteSpec, folder: Path, source: str) -> tuple[Task, ...]:
             )
         found[task.id] = place
         tasks.append(_without(task, spec.workspaces.without))
-    return tuple(tasks)
+    return _without_quarantined(tasks, [each.task for each in spec.quarantine], source)
+
+
+def _without_quarantined(tasks: Sequence[Task], set_aside: Sequence[str], source: str) -> tuple[Task, ...]:
+    """The tasks that are run. A name that no task has is refused: it would set nothing aside, and no one would know."""
+    names = [task.id for task in tasks]
+    for name in set_aside:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the tasks are {quote_names(names, SHOWN_TASKS)}."
+            raise UsageError(f"{source}: quarantine.task is {name!r}, which is no task of the suite; {hint}")
+    left = tuple(task for task in tasks if task.id not in set_aside)
+    if not left:
+        raise UsageError(
+            f"{source}: quarantine sets all {len(tasks)} tasks aside, so there is nothing to run. Take some out of it, "
+            "or add tasks."
+        )
+    return left
 
 
 def _without(task: Task, paths: Sequence[str]) -> Task:

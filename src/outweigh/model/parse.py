@@ -80,6 +80,7 @@ def parse_suite_document(document: SourceDocument, *, fewest_arms: int = 2) -> S
     for name in suite.arms:
         _check_arm(name, suite, document)
     _check_judges(suite, document)
+    _check_quarantine(suite, document)
     return suite
 
 
@@ -105,6 +106,15 @@ def _check_judges(suite: SuiteSpec, document: SourceDocument) -> None:
             raise document.error(
                 ("judges", index, "name"),
                 f"two [[judges]] are called {quote_value(name)}; judgments are told apart by the name.",
+            )
+
+
+def _check_quarantine(suite: SuiteSpec, document: SourceDocument) -> None:
+    names = [each.task for each in suite.quarantine]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise document.error(
+                ("quarantine", index, "task"), f"{quote_value(name)} is in [[quarantine]] twice; keep one of them."
             )
 
 

@@ -1,5 +1,6 @@
 """A suite as people write it: tasks, arms, repeats, judges, limits, gateway, sandbox and policy."""
 
+from datetime import date
 from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Any, Literal
@@ -211,6 +212,17 @@ class WorkspacesSpec(Spec, frozen=True, kw_only=True):
                 raise ValueError(f"{path!r} is not a path below a workspace, such as 'CLAUDE.md' or '.claude/skills'")
 
 
+Day = Annotated[date, Meta(description="a date such as 2026-11-16")]
+
+
+class QuarantinedTask(Spec, frozen=True, kw_only=True):
+    """A task that is set aside: it is not run, and its runs in a store do not count. `reason` is for people."""
+
+    task: SafeName
+    reason: Annotated[str, Meta(min_length=1, max_length=1000)]
+    since: Day
+
+
 ADDRESS_VARIABLES = {
     "anthropic": "ANTHROPIC_BASE_URL",
     "openai": "OPENAI_BASE_URL",
@@ -241,6 +253,7 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     simulated_user: UserModelSpec | None = None
     executor: Executor = Executor.ENGINE
     harbor: HarborSpec = HarborSpec()
+    quarantine: list[QuarantinedTask] = []  # noqa: RUF012
 
 
 def _sandbox_identity(spec: SandboxSpec) -> dict[str, object]:

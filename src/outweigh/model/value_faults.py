@@ -6,6 +6,7 @@ it, so it is loaded only when there is an error.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple
@@ -221,6 +222,8 @@ def _python_type(kind: inspect.Type) -> Any:
             found = Annotated[int if isinstance(number, inspect.IntType) else float, Meta(**limits)]
         case inspect.BoolType():
             found = bool
+        case inspect.DateType():
+            found = date
         case (
             inspect.ListType(min_length=least, max_length=most)
             | inspect.VarTupleType(min_length=least, max_length=most)

@@ -27,6 +27,11 @@ def without_negative_zero(text: str) -> str:
     return text.replace("-", "", 1) if text.startswith("-") and not text.strip("-0.$ %") else text
 
 
+def pluralize(number: int, thing: str) -> str:
+    """One thing, or several."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def format_signed(value: float, decimals: int = 1) -> str:
     """A change with its sign; one that rounds to 0 is +0."""
     shown = f"{value:+.{decimals}f}"

@@ -8,7 +8,7 @@ from math import ceil
 from msgspec.structs import asdict
 
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import SIMULATED, UNKNOWN, format_change, format_dollars, format_percent
+from outweigh.report.formatting import SIMULATED, UNKNOWN, format_change, format_dollars, format_percent, pluralize
 from outweigh.report.json_output import Payload
 from outweigh.verdict.blockers import PromotionMinimum
 from outweigh.verdict.evidence_settings import FEWEST_FOR_A_GAIN, GATED_METRICS, MINIMUM_TASKS, EffectScale, gate_title
@@ -212,11 +212,6 @@ def _format_price(plan: ExperimentPlan, cost_usd: float | None) -> str:
     if cost_usd is None:
         return UNKNOWN
     return SIMULATED if plan.simulated else format_dollars(cost_usd)
-
-
-def pluralize(number: int, thing: str) -> str:
-    """One thing, or several."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _size_table(plan: ExperimentPlan) -> Table:

@@ -20,6 +20,7 @@ from outweigh.report.figures.over_time import evidence_figures, spending_figures
 from outweigh.report.figures.worth import worth_figures
 from outweigh.report.formatting import UNIT_FORMATS, UNKNOWN
 from outweigh.report.judge_tables import judge_blocks
+from outweigh.report.quarantine_lines import quarantine_blocks
 from outweigh.report.report_sections import cost_blocks, setup_check_blocks, task_details
 from outweigh.report.scan_page import finding_details, scan_blocks
 from outweigh.report.verdict_page import reason_blocks, sensitivity_blocks
@@ -65,7 +66,7 @@ def candidate_folds(one: ReportedCandidate, candidates: int) -> list[Details]:
         ),
         *fold("Gates in figures", [*gate_figures(verdict.gates), *worth, *gate_blocks(verdict.gates, comparison)]),
         *fold("Other figures", _other_figures(one)),
-        *fold("Tasks", _tasks(comparison, candidates)),
+        *fold("Tasks", [*quarantine_blocks(comparison.quarantine), *_tasks(comparison, candidates)]),
         *fold("Runs", _runs(comparison)),
         *fold("Cost and cache", _costs(comparison, candidates)),
         *fold("Judges", [*judge_agreement_figures(one.panel), *judge_blocks(one.panel)]),

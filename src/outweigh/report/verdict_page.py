@@ -15,6 +15,7 @@ from outweigh.report.formatting import format_change
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
 from outweigh.report.judge_tables import judge_blocks
 from outweigh.report.model_use_table import model_blocks
+from outweigh.report.quarantine_lines import quarantine_blocks, quarantine_payload
 from outweigh.report.scan_page import scan_blocks, scan_payload
 from outweigh.report.setup_use_lines import use_blocks, use_payload
 from outweigh.report.verdict_sentence import with_gate_titles
@@ -35,6 +36,7 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, source: PolicySour
         "sightings": observed_setup_payload(comparison),
         "scan": scan_payload(comparison.scans),
         "use": use_payload(comparison.changed_use),
+        "quarantine": quarantine_payload(comparison.quarantine),
     }
     return {**answer, "verdict_sha256": fingerprint, **origins, **beside}
 
@@ -116,6 +118,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: PolicySourc
         *model_blocks(comparison.setups),
         *scan_blocks(comparison.scans),
         *sensitivity_blocks(verdict, allowed=allowed),
+        *quarantine_blocks(comparison.quarantine),
         *optional_bullets("Warnings", verdict.warnings),
     ]
     return Report(

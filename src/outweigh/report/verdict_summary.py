@@ -17,6 +17,7 @@ from outweigh.report.document import Block, BulletList, KeyPoints, Report, Table
 from outweigh.report.formatting import UNKNOWN, shorten_name
 from outweigh.report.gate_bars import gate_bars
 from outweigh.report.next_step import NextStep, VerdictCommand, next_step, unjudged_runs
+from outweigh.report.quarantine_lines import describe_quarantine
 from outweigh.report.setup_use_lines import describe_use
 from outweigh.report.verdict_page import DECISION_TONES, verdicts_headline
 from outweigh.report.verdict_sentence import break_even_sentence, effect_sentence, join_words, with_gate_titles
@@ -129,6 +130,8 @@ def outcome_points(verdict: Verdict, comparison: Comparison) -> Iterator[KeyPoin
     yield KeyPoint(label="Promotion", text=_promotion(verdict, comparison), lines=2)
     if (findings := describe_findings(comparison.scans)) is not None:
         yield KeyPoint(label="Findings", text=findings, lines=1)
+    if (set_aside := describe_quarantine(comparison.quarantine)) is not None:
+        yield KeyPoint(label="Set aside", text=set_aside, lines=2)
     if verdict.warnings:
         yield KeyPoint(label="Warning", text=_first_of(verdict.warnings), lines=2)
 
@@ -267,6 +270,8 @@ def _shared(pairs: Sequence[tuple[Verdict, Comparison]], screen: Screen) -> Iter
         more = f" (and {number - 1} more)" if number > 1 else ""
         yield KeyPoint(label="Warning", text=f"{name}: {with_gate_titles(first.removesuffix('.'))}{more}", lines=2)
     best, comparison = pairs[0]
+    if (set_aside := describe_quarantine(comparison.quarantine)) is not None:
+        yield KeyPoint(label="Set aside", text=set_aside, lines=2)
     step = next_step(best, comparison, screen.command)
     yield from _closing(replace(step, words=f"{comparison.candidate.name}: {step.words}"), screen)
 

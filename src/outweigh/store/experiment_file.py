@@ -17,7 +17,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import POLICY_VERSION_LABEL, RULES_LABEL
-from outweigh.model.suite import Age, Executor, PolicySpec, SuiteSpec, settings_fingerprint
+from outweigh.model.suite import Age, Executor, PolicySpec, QuarantinedTask, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
 from outweigh.store.arm_versions import ArmVersion, suite_arm, versions_of
 from outweigh.store.durable_files import write_atomic
@@ -44,6 +44,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     are stale, None in stores of releases that had no such limit.
     `arms` are all that were ever run here. `current` says which of them the arms of the suite are now; empty where
     nothing has changed since the first run. `versions` are the arms that came later.
+    `quarantine` are the tasks that the suite sets aside: `tasks` may still name them, and their runs do not count.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -66,6 +67,13 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     looks: LookPlan | None = None
     current: dict[str, str] = {}
     versions: dict[str, ArmVersion] = {}
+    quarantine: tuple[QuarantinedTask, ...] = ()
+
+    @property
+    def counted_tasks(self) -> tuple[str, ...]:
+        """The tasks whose runs count."""
+        set_aside = {each.task for each in self.quarantine}
+        return tuple(task for task in self.tasks if task not in set_aside)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -134,11 +142,12 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         origins=_merged({} if known is None else known.origins, origins),
         notes=tuple(dict.fromkeys((*(known.notes if known else ()), *notes))),
         executor=spec.executor,
-        planned_runs=_larger(planned_runs, known.planned_runs if known else None),
+        planned_runs=_planned(planned_runs, known, spec),
         reuse_max_age=known.reuse_max_age if known and known.reuse_max_age is None else spec.reuse_max_age,
         looks=planned_looks,
         current=_current(known, arms, versions),
         versions={} if known is None else {**known.versions, **_new_versions(known, arms, versions)},
+        quarantine=tuple(spec.quarantine),
     )
     if known is not None:
         check_experiment(folder, spec, tasks, arms, known, versions)
@@ -155,9 +164,11 @@ def _versioned(policy: PolicySpec, known: ExperimentFile | None) -> PolicySpec:
     return msgspec.structs.replace(policy, version=version)
 
 
-def _larger(now: int | None, before: int | None) -> int | None:
-    """A later call with fewer repeats takes nothing back of what was planned before."""
-    return max((number for number in (now, before) if number is not None), default=None)
+def _planned(now: int | None, known: ExperimentFile | None, spec: SuiteSpec) -> int | None:
+    """A later call with fewer repeats takes nothing back of what was planned before; one with fewer tasks does."""
+    if known is None or (now is not None and known.quarantine != tuple(spec.quarantine)):
+        return now
+    return max((number for number in (now, known.planned_runs) if number is not None), default=None)
 
 
 def remove_experiment(folder: Path) -> None:
@@ -194,6 +205,7 @@ def check_experiment(
         executor=spec.executor,
         tasks={task.id: task.checksum for task in tasks},
         arms={name: arm.fingerprint for name, arm in arms.items()},
+        quarantine=frozenset(each.task for each in spec.quarantine),
     )
     if known is not None and (changes := tuple(_find_changes(known, suite, settings_fingerprint(spec), versions))):
         raise UsageError(
@@ -211,6 +223,7 @@ class _SuiteIdentity(msgspec.Struct, frozen=True, kw_only=True):
     executor: Executor
     tasks: Mapping[str, str]
     arms: Mapping[str, str]
+    quarantine: frozenset[str]
 
 
 def _find_changes(
@@ -232,8 +245,12 @@ def _find_changes(
             "sandbox, limits or gateway differ from those that the baseline was run with, so its runs cannot be "
             f"compared with {quote_names(new)}"
         )
-    if gone := [name for name in known.tasks if name not in suite.tasks]:
-        yield f"tasks differ (run there, and no longer in the suite: {quote_names(gone)})"
+    gone = [name for name in known.tasks if name not in suite.tasks]
+    if lost := [name for name in gone if name not in suite.quarantine]:
+        yield f"tasks differ (run there, and no longer in the suite: {quote_names(lost)})"
+    set_aside = [name for name in gone if name in suite.quarantine and name in known.counted_tasks]
+    if set_aside and (known.looked_at is not None or suite.executor is Executor.HARBOR):
+        yield f"tasks differ (planned there, and in quarantine now: {quote_names(set_aside)})"
     if edited := [name for name, checksum in suite.tasks.items() if known.tasks.get(name, checksum) != checksum]:
         yield f"tasks differ (changed since they were run there: {quote_names(edited)})"
     added = [name for name in suite.tasks if name not in known.tasks]

@@ -18,7 +18,7 @@ from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
-from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, JudgeSpec, PolicySpec, age_in_days
+from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, JudgeSpec, PolicySpec, QuarantinedTask, age_in_days
 from outweigh.ports.stores import RecordSource
 from outweigh.score.composite import OBJECTIVE_FIRST
 from outweigh.score.judge_scores import DEFAULT_JUDGE_RULE, Consensus, JudgeRule, JudgeRules, LabelAgreement
@@ -222,6 +222,14 @@ class StoreSet:
         experiments = self.experiments()
         limits = [experiment.reuse_max_age for experiment in experiments] if experiments else [DEFAULT_REUSE_MAX_AGE]
         return min((age_in_days(limit) for limit in limits if limit is not None), default=None)
+
+    def quarantine(self) -> tuple[QuarantinedTask, ...]:
+        """The tasks that any of the suites sets aside; the first suite says why."""
+        found: dict[str, QuarantinedTask] = {}
+        for experiment in self.experiments():
+            for each in experiment.quarantine:
+                found.setdefault(each.task, each)
+        return tuple(found.values())
 
     def profile_name(self, named: str | None) -> str:
         """The caller's, else the suites', else the default."""
