@@ -23,6 +23,7 @@ from outweigh.app.task_images import image_files
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.setup_check import expected_setup
+from outweigh.engine.task_dependencies import require_dependencies
 from outweigh.errors import UsageError
 from outweigh.gateway.host_allowlist import AllowedHosts
 from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
@@ -112,9 +113,9 @@ class SuiteAdapters:
 def load_suite_adapters(suite: LoadedSuite) -> SuiteAdapters:
     """Find everything the suite names; what is missing is refused before anything is written or paid for."""
     AllowedHosts(suite.spec.sandbox.allow_hosts)
-    return SuiteAdapters(
-        sandboxes=choose_sandbox(suite.spec.sandbox, suite.tasks), agents=_agents(suite), secrets=_secrets(suite)
-    )
+    sandboxes = choose_sandbox(suite.spec.sandbox, suite.tasks)
+    require_dependencies(suite.tasks, sandboxes.name)
+    return SuiteAdapters(sandboxes=sandboxes, agents=_agents(suite), secrets=_secrets(suite))
 
 
 def engine_label(store: Path) -> str:

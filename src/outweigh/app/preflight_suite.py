@@ -17,6 +17,7 @@ from outweigh.engine.attack import TriedCheat, attack
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.preflight import PreflightContext, preflight
 from outweigh.engine.sandbox_request import RunEgress
+from outweigh.engine.task_dependencies import require_dependencies
 from outweigh.errors import EvidenceError
 from outweigh.model.preflight_result import Preflight, PreflightResult
 from outweigh.plugins import load_adapter
@@ -148,6 +149,7 @@ def _preflight_context(
     suite: LoadedSuite, scratch: Path, label: str, images: Mapping[str, ReadyImage]
 ) -> PreflightContext:
     provider = _provider(suite)
+    require_dependencies(suite.tasks, provider.name)
     return PreflightContext(
         sandboxes=provider,
         workspaces=WorkspaceCache(scratch / "pristine", image_files=image_files(provider, images)),

@@ -301,7 +301,7 @@ def _build_request(
         cancel=deps.cancel,
         ports=ports,
         image=deps.images.get(draft.task.id),
-        cpus=None if draft.task.image is None else draft.task.image.cpus,
+        task=draft.task,
     )
 
 

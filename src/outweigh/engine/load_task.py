@@ -16,6 +16,7 @@ import msgspec
 
 from outweigh.engine.checks.invalid_checks import refuse_impossible_checks, refuse_impossible_turns
 from outweigh.engine.load_environment import BUILD_FILES, load_image, load_stages, stages_identity
+from outweigh.engine.task_dependencies import dependencies_identity, load_dependencies
 from outweigh.engine.tree_digest import file_sha256, tree_digest
 from outweigh.errors import UsageError, quote_value
 from outweigh.model.base import SafeName, Seconds
@@ -134,6 +135,7 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
         checking=checking,
         turns=tuple(settings.turns),
         user=settings.user,
+        dependencies=load_dependencies(folder, settings),
     )
 
 
@@ -192,6 +194,7 @@ def _checksum(
         **stages_identity(settings),
         **({"turns": settings.turns} if settings.turns else {}),
         **({} if settings.user is None else {"user": settings.user}),
+        **dependencies_identity(settings),
     }
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
 

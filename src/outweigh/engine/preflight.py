@@ -277,7 +277,7 @@ def private_sandbox_request(
             cancel=context.cancel,
             ports=context.egress.ports,
             image=image,
-            cpus=None if task.image is None else task.image.cpus,
+            task=task,
         )
         setting = WorkSetting(
             stage=task.work,

@@ -3,6 +3,8 @@
 `EngineDeps` holds what all attempts of an experiment share.
 """
 
+import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +17,7 @@ from outweigh.engine.checks.evaluate import CaseNames
 from outweigh.engine.run_draft import RunDraft
 from outweigh.engine.sandbox_request import limit_to_task
 from outweigh.engine.setup_check import ExpectedSetup
+from outweigh.engine.task_dependencies import hide_from_agent
 from outweigh.model.arm import Arm
 from outweigh.model.suite import LimitsSpec, SandboxSpec, UserModelSpec
 from outweigh.model.task import Task
@@ -104,11 +107,21 @@ def agent_sandbox_request(
 ) -> SandboxRequest:
     """The agent's request has what the agent is installed in, and the port of its model."""
     ports = request.ports if meter is None else (*request.ports, meter.port)
+    keep_path_in_login_shells(request.home, {**draft.task.work.environment, **draft.arm.environment})
     agent = deps.agents[draft.arm.agent]
-    request = replace(request, ports=ports)
+    request = hide_from_agent(replace(request, ports=ports), draft.task)
     if isinstance(agent, RunsSolution) and agent.runs_solution:
         request = show_solution(request, draft.task)
     return show_agent(request, agent, draft.arm)
+
+
+def keep_path_in_login_shells(home: Path, environment: Mapping[str, str]) -> None:
+    """Write the PATH of a run into the profile of its home: the system's profile sets another for login shells, in
+    which some agents run all their commands.
+    """
+    profile = home / ".profile"
+    if "PATH" in environment and not os.path.lexists(profile):
+        profile.write_text(f"export PATH={shlex.quote(environment['PATH'])}\n")
 
 
 def show_solution(request: SandboxRequest, task: Task) -> SandboxRequest:

@@ -15,6 +15,7 @@ from time import monotonic
 
 import msgspec
 
+from outweigh.engine.task_dependencies import dependency_mounts
 from outweigh.model.suite import SandboxSpec
 from outweigh.model.task import Task
 from outweigh.ports.gateways import HostAccess
@@ -44,9 +45,9 @@ def build_sandbox_request(
     cancel: Event,
     ports: tuple[ForwardedPort, ...],
     image: ReadyImage | None = None,
-    cpus: float | None = None,
+    task: Task | None = None,
 ) -> SandboxRequest:
-    """A request for a sandbox over folders that exist already. `image` is the task's own."""
+    """A request for a sandbox over folders that exist already. `image` is that of the task."""
     return SandboxRequest(
         workspace=workspace,
         home=home,
@@ -57,8 +58,9 @@ def build_sandbox_request(
         memory_mb=spec.memory_mb,
         processes=spec.processes,
         cancel=cancel,
+        mounts=() if task is None else dependency_mounts(task),
         disk_mb=spec.disk_mb,
-        cpus=cpus,
+        cpus=None if task is None or task.image is None else task.image.cpus,
         task_image=image,
         writable_system=spec.writable_system and image is not None,
     )

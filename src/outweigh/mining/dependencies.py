@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DEPENDENCIES_INSIDE = "/opt/dependencies"
-"""Where installed dependencies are in every sandbox."""
+from outweigh.model.task_environment import DEPENDENCIES_INSIDE as DEPENDENCIES_INSIDE  # noqa: PLC0414 - used from here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

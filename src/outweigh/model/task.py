@@ -198,6 +198,16 @@ class TarballSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="tarb
 WorkspaceSource = FolderSource | GitSource | TarballSource
 
 
+class TaskDependencies(Spec, frozen=True, kw_only=True):
+    """A folder of installed dependencies, relative to the task; the agent does not see the paths in it that are hidden.
+
+    Sandboxes of the agent and of the checks show it read-only at `/opt/dependencies`.
+    """
+
+    folder: Annotated[str, Meta(min_length=1)]
+    hidden: list[WorkspacePath] = []  # noqa: RUF012 - msgspec copies defaults
+
+
 class TaskSettings(StageSettings, frozen=True, kw_only=True):
     """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`.
 
@@ -223,6 +233,7 @@ class TaskSettings(StageSettings, frozen=True, kw_only=True):
     checker: StageSettings = StageSettings()
     turns: list[UserTurn] = []  # noqa: RUF012
     user: SimulatedUserSpec | None = None
+    dependencies: TaskDependencies | None = None
 
     def __post_init__(self) -> None:
         """Steps are told apart by name, and measured all in the same way."""
@@ -270,6 +281,7 @@ class Task(Spec, frozen=True, kw_only=True):
     turns: tuple[UserTurn, ...] = ()
     user: SimulatedUserSpec | None = None
     without: tuple[WorkspacePath, ...] = ()
+    dependencies: TaskDependencies | None = None
 
     @property
     def has_several_turns(self) -> bool:

@@ -6,6 +6,8 @@ Command = str | list[str]
 
 SETUP_TIMEOUT = 600.0
 SERVICE_TIMEOUT = 60.0
+DEPENDENCIES_INSIDE = "/opt/dependencies"
+"""Where a task's installed dependencies are in every sandbox."""
 
 
 class TaskImage(Spec, frozen=True, kw_only=True):

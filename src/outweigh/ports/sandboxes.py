@@ -52,12 +52,14 @@ class ForwardedPort:
 class Mount:
     """A folder of the host that is shown at a full path inside, read-only unless it is `writable`.
 
-    A sandbox without a file system of its own shows it where it is; `Sandbox.mounted_at` says where to look.
+    `hidden` are paths below it that are empty inside. A sandbox without a file system of its own shows the folder where
+    it is, with all that is in it; `Sandbox.mounted_at` says where to look.
     """
 
     source: Path
     target: str
     writable: bool = False
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

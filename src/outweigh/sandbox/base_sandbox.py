@@ -1,7 +1,7 @@
 """What all sandboxes share: their paths, their ports, the files of the workspace, and how a command is described."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from outweigh.ports.sandboxes import CompletedCommand, Mount, SandboxRequest
@@ -22,6 +22,18 @@ _MEBIBYTE = 2**20
 def temporary_bytes(disk_mb: int | None) -> int:
     """The most that a temporary folder may hold: a gibibyte, or less where the suite limits disk space to less."""
     return _TEMPORARY_BYTES if disk_mb is None else min(_TEMPORARY_BYTES, disk_mb * _MEBIBYTE)
+
+
+def hidden_paths(mount: Mount) -> Iterator[tuple[Path, str]]:
+    """The hidden paths of a mount that exist: where they are on the host, and inside, both without links.
+
+    Nothing outside of the folder is shown, so a link that leads there has nothing to hide.
+    """
+    root = mount.source.resolve()
+    for name in mount.hidden:
+        real = (root / name).resolve()
+        if real != root and real.is_relative_to(root) and real.exists():
+            yield real, f"{mount.target}/{real.relative_to(root).as_posix()}"
 
 
 class BaseSandbox(ABC):

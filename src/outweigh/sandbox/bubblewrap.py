@@ -25,6 +25,7 @@ from outweigh.sandbox.base_sandbox import (
     TEMPORARY_FOLDERS,
     WORKSPACE,
     BaseSandbox,
+    hidden_paths,
     sweep_host_sandboxes,
     temporary_bytes,
 )
@@ -61,7 +62,8 @@ def base_arguments() -> list[str]:
     arguments = [*_NAMESPACE_ARGUMENTS, "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"]
     for name in _ROOT_FOLDERS:
         arguments += _root_folder_arguments(Path("/", name))
-    arguments += _cover_arguments(_find_private_paths(Path("/etc")))
+    for path in _find_private_paths(Path("/etc")):
+        arguments += _cover_arguments(path.is_dir(), str(path))
     # Read-only, because otherwise a program can write to the memory of another through /proc/PID/mem.
     arguments += ["--proc", "/proc", *_proc_arguments(), "--remount-ro", "/proc"]
     return [*arguments, "--dev", "/dev", "--remount-ro", "/dev"]
@@ -76,6 +78,8 @@ def request_arguments(request: SandboxRequest, environment: Mapping[str, str]) -
     arguments += ["--bind", str(request.home), HOME, "--bind", str(request.workspace), WORKSPACE]
     for mount in request.mounts:
         arguments += ["--bind" if mount.writable else "--ro-bind", str(mount.source), mount.target]
+        for path, inside in hidden_paths(mount):
+            arguments += _cover_arguments(path.is_dir(), inside)
     for name, value in environment.items():
         arguments += ["--setenv", name, value]
     return [*arguments, "--remount-ro", "/", "--chdir", WORKSPACE]
@@ -103,14 +107,8 @@ def _find_private_paths(folder: Path) -> Iterator[Path]:
             yield from _find_private_paths(Path(entry.path))
 
 
-def _cover_arguments(paths: Iterator[Path]) -> list[str]:
-    arguments: list[str] = []
-    for path in paths:
-        if path.is_dir():
-            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
-        else:
-            arguments += ["--ro-bind", "/dev/null", str(path)]
-    return arguments
+def _cover_arguments(is_folder: bool, path: str) -> list[str]:
+    return ["--tmpfs", path, "--remount-ro", path] if is_folder else ["--ro-bind", "/dev/null", path]
 
 
 def _proc_arguments() -> list[str]:

@@ -14,7 +14,7 @@ from outweigh.errors import UsageError
 from outweigh.model.task_environment import TaskImage
 from outweigh.ports.sandboxes import ReadyImage, Sandbox, SandboxError, SandboxRequest
 from outweigh.process import spawn_lock
-from outweigh.sandbox.base_sandbox import HOME
+from outweigh.sandbox.base_sandbox import HOME, hidden_paths
 from outweigh.sandbox.confine_program import confine_program, landlock_missing
 from outweigh.sandbox.container_engine import (
     ContainerEngine,
@@ -38,6 +38,7 @@ from outweigh.sandbox.seccomp import machine_architecture
 TRIAL_LABEL = "outweigh.trial"
 SCRIPTS_LABEL = "outweigh.notes"
 
+_EMPTY_FOLDER, _EMPTY_FILE = "empty", "nothing"  # what covers hidden paths
 # The first process only waits. It cannot be killed from inside, and a shell reaps orphans while it waits. The argument
 # after its script is the name of the container, by which the process is recognised.
 _IDLE_COMMAND = ("/bin/sh", "-c", "while :; do sleep 3600 & wait $!; done")
@@ -52,6 +53,8 @@ def container_arguments(
     """
     _check_paths(request)
     (scripts / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
+    (scripts / _EMPTY_FOLDER).mkdir()
+    (scripts / _EMPTY_FILE).touch()
     return (
         f"--label={TRIAL_LABEL}={request.label}",
         f"--label={SCRIPTS_LABEL}={scripts}",
@@ -113,6 +116,8 @@ def _mount_options(request: SandboxRequest, scripts: Path) -> Iterator[str]:
     yield bind_mount_option(scripts / "hosts", "/etc/hosts", read_only=True)
     for mount in request.mounts:
         yield bind_mount_option(mount.source, mount.target, read_only=not mount.writable)
+        for path, inside in hidden_paths(mount):
+            yield bind_mount_option(scripts / (_EMPTY_FOLDER if path.is_dir() else _EMPTY_FILE), inside, read_only=True)
     yield from _read_only_options(request)
 
 

@@ -193,6 +193,22 @@ class SandboxContract(SandboxPortContract):
             assert planted.exit_code != 0
             assert [path.read_text() for path in given.iterdir()] == ["given\n"]
 
+    def test_hidden_paths_of_a_mounted_folder_are_empty(self) -> None:
+        """A folder and a file, also by a link; everything beside them is there. Without isolation nothing is hidden."""
+        given = self.folder() / "given"
+        (given / "later").mkdir(parents=True)
+        for name in ("later/code", "file", "beside"):
+            (given / name).write_text("shown\n")
+        (given / "link").symlink_to("later")
+        mount = Mount(source=given, target="/given", hidden=("link", "file", "absent", "../other"))
+        with self.provider().open(replace(self.request(), mounts=(mount,))) as sandbox:
+            root = sandbox.mounted_at(mount)
+            done = run_shell(sandbox, f"cd '{root}' && cat beside file; ls later link/; echo x >later/code")
+
+        if self.is_isolated():
+            assert done.stdout.decode().split() == ["shown", "later:", "link/:"]
+            assert (given / "later" / "code").read_text() == "shown\n"
+
     def test_a_timeout_ends_the_whole_tree(self) -> None:
         """Also a process that left the session, and one that ignores SIGTERM."""
         with self.opened() as sandbox:

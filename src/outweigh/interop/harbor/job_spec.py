@@ -124,6 +124,8 @@ def _task_problems(task: Task, folder: Path, document: Mapping[str, Any]) -> Ite
         yield f"its workspace is not environment/; let environment/{DOCKERFILE} fetch it."
     if (task.work, task.checking) != (NO_STAGE, NO_STAGE):
         yield "Harbor has no setup, teardown, variables and services of [metadata.outweigh]; put them into its image."
+    if task.dependencies is not None:
+        yield "Harbor has no dependencies of [metadata.outweigh]; put them into its image."
     if task.has_several_turns:
         yield "Harbor has no turns of [metadata.outweigh]; use outweigh's own executor, or leave them out."
 
