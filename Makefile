@@ -20,7 +20,7 @@ parts:
 	@sh scripts/install_parts.sh $(PARTS)
 
 # Agents and harnesses that tests start, and programs that read exports, in a folder of their own; `make agents AGENTS=codex` for fewer.
-AGENTS := claude-code codex mini-swe-agent gemini-cli qwen-code opencode goose aider pi copilot cline
+AGENTS := claude-code codex mini-swe-agent gemini-cli qwen-code opencode goose aider pi copilot cline kimi
 READERS := inspect
 HARNESSES := harbor
 agents: setup

@@ -23,6 +23,7 @@ from outweigh.agents.command_line import CommandLineAgent
 from outweigh.agents.copilot import CopilotAgent
 from outweigh.agents.gemini_cli import GeminiCliAgent
 from outweigh.agents.goose import GooseAgent
+from outweigh.agents.kimi import KimiAgent
 from outweigh.agents.mini_swe_agent.agent import MiniSweAgent
 from outweigh.agents.opencode import OpenCodeAgent
 from outweigh.agents.pi import PiAgent
@@ -53,6 +54,7 @@ STARTED: tuple[CommandLineAgent, ...] = (
         PiAgent(),
         CopilotAgent(),
         ClineAgent(),
+        KimiAgent(),
     ),
 )
 WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCodeAgent(), "claude-sonnet-4-5"), (CodexAgent(), "gpt-5"))

@@ -59,6 +59,7 @@ RECIPES = {
     "pi": Recipe(program="pi", npm_package="@earendil-works/pi-coding-agent@0.87.1"),
     "copilot": Recipe(program="copilot", npm_package="@github/copilot@1.0.102"),
     "cline": Recipe(program="cline", npm_package="cline@3.0.65"),
+    "kimi": Recipe(program="kimi", npm_package="@moonshot-ai/kimi-code@2.1.0"),
 }
 
 READERS = {

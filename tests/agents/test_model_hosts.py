@@ -41,7 +41,7 @@ def test_a_known_agent_declares_the_host_of_its_provider(agent: str, model: str 
 
 
 def test_every_agent_with_a_key_declares_a_host() -> None:
-    named = {"opencode", "goose", "aider", "mini-swe-agent", "pi", "cline"}
+    named = {"opencode", "goose", "aider", "mini-swe-agent", "pi", "cline", "kimi"}
     for name in adapter_names("agent"):
         adapter = load_adapter("agent", name)
         if getattr(adapter, "keys", ()):

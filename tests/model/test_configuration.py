@@ -33,6 +33,7 @@ from outweigh.model.arm import ChangeKind, OverlayFile, overlay_changes
         ("opencode", "opencode.json", ConfigurationKind.SETTINGS),
         ("goose", ".goosehints", ConfigurationKind.INSTRUCTIONS),
         ("cline", ".clinerules/style.md", ConfigurationKind.RULE),
+        ("kimi", ".kimi-code/mcp.json", ConfigurationKind.TOOL_SERVERS),
         ("copilot", ".github/copilot-instructions.md", ConfigurationKind.INSTRUCTIONS),
         ("copilot", ".github/workflows/ci.yml", None),
         ("pi", ".pi/prompts/fix.md", ConfigurationKind.PROMPT),

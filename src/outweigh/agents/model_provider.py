@@ -24,6 +24,7 @@ _HOSTS = {
     "deepseek": "api.deepseek.com",
     "groq": "api.groq.com",
     "mistral": "api.mistral.ai",
+    "moonshot": "api.moonshot.ai",
     "openrouter": "openrouter.ai",
     "xai": "api.x.ai",
 }

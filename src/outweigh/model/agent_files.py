@@ -57,6 +57,7 @@ _LOCATIONS = {
     "copilot": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
     "gemini-cli": AgentFileLocations(skills=(".gemini/skills",), instructions=("GEMINI.md",)),
     "goose": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
+    "kimi": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
     "mini-swe-agent": AgentFileLocations(skills=(), instructions=()),
     "opencode": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
     "pi": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
@@ -118,6 +119,12 @@ _KINDS_BY_AGENT: Mapping[str, _KindByPath] = {
     },
     "gemini-cli": {"GEMINI.md": ConfigurationKind.INSTRUCTIONS, **_usual_folders(".gemini")},
     "goose": {**_AGENTS_FOLDER, ".goosehints": ConfigurationKind.INSTRUCTIONS},
+    "kimi": {
+        **_AGENTS_FOLDER,
+        **_usual_folders(".kimi-code"),
+        ".kimi-code/AGENTS.md": ConfigurationKind.INSTRUCTIONS,
+        ".kimi-code/mcp.json": ConfigurationKind.TOOL_SERVERS,
+    },
     "mini-swe-agent": {},
     "opencode": {
         **_AGENTS_FOLDER,
