@@ -7,7 +7,16 @@ import pytest
 
 from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError
-from outweigh.model.task import CallCase, CallCheck, CommandCheck, FolderSource, GitSource, RewardCheck, TarballSource
+from outweigh.model.task import (
+    CallCase,
+    CallCheck,
+    CommandCheck,
+    FolderSource,
+    GitSource,
+    RewardCheck,
+    TarballSource,
+    TestSuiteCheck,
+)
 from outweigh.verdict.policy import check_policy
 
 SUITE = """
@@ -569,3 +578,67 @@ def test_a_file_of_cases_that_cannot_be_used_is_named(suites: Suites, content: s
         suites.write("tasks/one/tests/cases.json", content)
 
     assert said in suites.complaint()
+
+
+NAMED = '{ type = "tests", name = "t", run = "true", report = "out.xml", must_pass_file = "must_pass.json" }'
+
+
+def test_the_names_of_tests_that_must_pass_are_read_from_a_file_of_the_tests(suites: Suites) -> None:
+    suites.ours(f"checks = [{NAMED}]")
+    suites.write("tasks/one/tests/must_pass.json", '["a", "b"]')
+
+    (check,) = suites.load().tasks[0].checks
+
+    assert isinstance(check, TestSuiteCheck)
+    assert check.must_pass == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read"),
+        ("{}", "is not a list of the names of tests"),
+        ("[1]", "is not a list of the names of tests"),
+        ("[]", "lists no test"),
+    ],
+)
+def test_a_file_of_names_that_cannot_be_used_is_named(suites: Suites, content: str | None, said: str) -> None:
+    suites.ours(f"checks = [{NAMED}]")
+    if content is not None:
+        suites.write("tasks/one/tests/must_pass.json", content)
+
+    assert said in suites.complaint()
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('must_pass = ["a"]', "must_pass is about a report"),
+        ('report_format = "tap"', "report_format is about a report"),
+        ('report = "x", report_format = "text"', "report_format"),
+        ('report = "x", must_pass = ["a"], must_pass_file = "../task.toml"', "task.toml"),
+    ],
+)
+def test_a_report_that_could_never_be_read_is_refused(suites: Suites, keys: str, said: str) -> None:
+    suites.write("tasks/one/tests/x", "")
+    suites.ours(f'checks = [{{ type = "tests", name = "t", run = "true", {keys} }}]')
+
+    assert said in suites.complaint()
+
+
+def test_checksums_of_tasks_are_those_of_releases_without_names_of_tests(suites: Suites) -> None:
+    one = '{ type = "tests", name = "t", run = "true", report = "out.xml" }'
+    two = '{ type = "tests", name = "u", run = ["make", "test"] }'
+    suites.ours(f"checks = [{one}, {two}]")
+
+    assert suites.checksum() == "19bcb67bcf32f09b87e7c3ead92fee329a35e548d769b6ec542dc3fef4f07476"
+
+
+def test_the_format_of_a_report_and_names_that_must_pass_change_the_checksum(suites: Suites) -> None:
+    keys = ("", ', report_format = "tap"', ', must_pass = ["a"]', ', must_pass = ["b"]')
+    checksums = set()
+    for more in keys:
+        suites.ours(f'checks = [{{ type = "tests", name = "t", run = "true", report = "out.xml"{more} }}]')
+        checksums.add(suites.checksum())
+
+    assert len(checksums) == len(keys)

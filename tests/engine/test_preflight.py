@@ -241,6 +241,19 @@ def test_without_a_solution_the_names_of_the_tests_are_unknown_and_that_is_said(
     assert result.case_names == {}
 
 
+def test_no_other_names_are_expected_of_a_check_that_names_the_tests_that_must_pass(trial: Trial) -> None:
+    report = "<testsuite><testcase name='a'/></testsuite>"
+    run = f'run = ["sh", "-c", "test ! -e answer.txt || echo \\"{report}\\" > out.xml"]'
+    named = f'{{ type = "tests", name = "t", {run}, report = "out.xml", must_pass = ["a"] }}'
+
+    unsolved = trial.run(named)
+    solved = trial.run(named, solution="#!/bin/sh\necho 42 > answer.txt\n")
+
+    assert kinds(unsolved) == [FindingKind.NO_SOLUTION]
+    assert kinds(solved) == []
+    assert solved.case_names == {}
+
+
 def test_a_check_that_could_not_be_evaluated_is_noted(trial: Trial) -> None:
     solved = trial.run(DONE, solution="echo 42 > answer.txt\n").oracle
     assert solved is not None

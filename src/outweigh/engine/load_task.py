@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from glob import glob, has_magic
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -35,8 +35,11 @@ from outweigh.model.task import (
     TarballSource,
     Task,
     TaskSettings,
+    TestSuiteCheck,
     WorkspaceSource,
 )
+
+_T = TypeVar("_T")
 
 
 def task_folders(patterns: Sequence[str], folder: Path, source: str) -> list[Path]:
@@ -110,7 +113,7 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
     settings = file.convert(TaskSettings, at=("metadata", "outweigh"))
     instruction = _instruction(folder)
     workspace = _workspace(folder, settings, source)
-    checks = tuple(_with_cases(check, folder, source) for check in settings.checks)
+    checks = tuple(_with_files(check, folder, source) for check in settings.checks)
     checks = checks or _implicit_checks(folder, file)
     refuse_impossible_checks(checks, str(source))
     refuse_impossible_turns(settings.turns, checks, str(source))
@@ -139,21 +142,30 @@ def _load_task(folder: Path, source: Path, file: SourceDocument) -> Task:
     )
 
 
-def _with_cases(check: Check, folder: Path, source: Path) -> Check:
-    """A `call` check with the cases of its file, which only the engine reads."""
-    if not isinstance(check, CallCheck) or check.cases_file is None:
-        return check
-    path = folder / "tests" / check.cases_file
+def _with_files(check: Check, folder: Path, source: Path) -> Check:
+    """A check with what its files in the folder `tests` list; only the engine reads them."""
+    where = f"{source}: check {check.name!r}"
+    match check:
+        case CallCheck(cases_file=str(file)):
+            known = 'a list of cases ([{"arguments": [2], "expected": 4}])'
+            cases = _read_list(folder / "tests" / file, CallCase, where, known)
+            return msgspec.structs.replace(check, cases=[*check.cases, *cases])
+        case TestSuiteCheck(must_pass_file=str(file)):
+            names = _read_list(folder / "tests" / file, str, where, 'a list of the names of tests (["test_one"])')
+            if not names:
+                raise UsageError(f"{where}: {folder / 'tests' / file} lists no test; name those that must pass.")
+            return msgspec.structs.replace(check, must_pass=[*check.must_pass, *names])
+        case _:
+            return check
+
+
+def _read_list(path: Path, kind: type[_T], where: str, known: str) -> list[_T]:
     try:
-        cases = msgspec.json.decode(path.read_bytes(), type=list[CallCase])
+        return msgspec.json.decode(path.read_bytes(), type=list[kind])  # type: ignore[valid-type]
     except OSError as fault:
-        raise UsageError(f"{source}: check {check.name!r}: {path} cannot be read: {fault.strerror}.") from None
+        raise UsageError(f"{where}: {path} cannot be read: {fault.strerror}.") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
-        raise UsageError(
-            f"{source}: check {check.name!r}: {path} is not a list of cases "
-            f'([{{"arguments": [2], "expected": 4}}]): {fault}.'
-        ) from None
-    return msgspec.structs.replace(check, cases=[*check.cases, *cases])
+        raise UsageError(f"{where}: {path} is not {known}: {fault}.") from None
 
 
 def scored_by_script(task: Task) -> bool:
@@ -184,7 +196,7 @@ def _checksum(
     """A hash of all that affects a run. Weight and family only affect what a run counts for."""
     identity = {
         "instruction": instruction,
-        "checks": checks,
+        "checks": [_check_identity(check) for check in checks],
         "expected_steps": settings.expected_steps,
         "goal_actions": settings.goal_actions,
         "workspace": _workspace_identity(workspace),
@@ -197,6 +209,17 @@ def _checksum(
         **dependencies_identity(settings),
     }
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
+
+
+def _check_identity(check: Check) -> Any:
+    """What a check is, without keys that earlier releases did not know where they are not set."""
+    if not isinstance(check, TestSuiteCheck):
+        return check
+    stated = msgspec.to_builtins(check)
+    return {key: value for key, value in stated.items() if value or key not in _NEW_KEYS}
+
+
+_NEW_KEYS = frozenset({"report_format", "must_pass", "must_pass_file"})
 
 
 def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:

@@ -2,18 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
+from outweigh.engine.checks.test_reports.reported_test import TestOutcome
 
-class TestOutcome(StrEnum):
-    """How one test ended. An error is a failure outside the test itself, such as one of collection."""
-
-    __test__ = False  # pytest would take the name for a test class
-
-    PASSED = "passed"
-    FAILED = "failed"
-    ERROR = "error"
-    SKIPPED = "skipped"
+__all__ = ["TestOutcome", "TestResults"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """A task: what an agent is asked to do, the checks on its workspace afterwards, and the actions expected of it."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -22,6 +23,20 @@ REPORTS_PREFIX = "$OUTWEIGH_REPORTS/"
 TASK_FILE = "task.toml"
 
 
+class ReportFormat(StrEnum):
+    """The format of a test report. `jest` is vitest's JSON, too; `trx` is that of `dotnet test`."""
+
+    JUNIT = "junit"
+    CTRF = "ctrf"
+    JEST = "jest"
+    MOCHA = "mocha"
+    RSPEC = "rspec"
+    TAP = "tap"
+    GO = "go"
+    CARGO = "cargo"
+    TRX = "trx"
+
+
 class CheckSpec(Spec, frozen=True, kw_only=True, tag_field="type"):
     """What all checks have: a name, and whether a run can pass without it."""
 
@@ -38,13 +53,20 @@ class CommandCheck(CheckSpec, frozen=True, kw_only=True, tag="command"):
 
 
 class TestSuiteCheck(CheckSpec, frozen=True, kw_only=True, tag="tests"):
-    """A test suite; where it leaves a JUnit or CTRF report, its cases are counted and earn their share."""
+    """A test suite; where it leaves a report (JUnit or CTRF without `report_format`), its cases earn their share.
+
+    With `must_pass`, or names in a JSON file of the folder `tests`, exactly these tests must be reported as passed;
+    neither the exit code nor other tests count.
+    """
 
     __test__ = False  # pytest would take the name for a test class
 
     run: Command
     report: WorkspacePath | None = None
     timeout_seconds: Seconds = CHECK_TIMEOUT
+    report_format: ReportFormat | None = None
+    must_pass: list[str] = []  # noqa: RUF012 - msgspec copies defaults
+    must_pass_file: WorkspacePath | None = None
 
 
 class PytestCheck(CheckSpec, frozen=True, kw_only=True, tag="pytest"):

@@ -3,13 +3,17 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from outweigh.engine.checks.check_outcome import (
+from outweigh.engine.checks.test_reports.read_report import REPORT_LIMIT, read_report
+from outweigh.engine.checks.test_reports.reported_test import (
     CASE_NAME_LIMIT,
-    REPORT_LIMIT,
     CaseCounts,
     UnreadableReportError,
-    read_test_report,
+    count_cases,
 )
+
+
+def read_test_report(content: bytes) -> CaseCounts:
+    return count_cases(read_report(content))
 
 
 def junit(cases: str) -> bytes:

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from outweigh.engine.checks import untrusted_files
-from outweigh.engine.checks.check_outcome import CaseCounts, CheckOutcome
+from outweigh.engine.checks.check_outcome import CheckOutcome, command_output
 from outweigh.engine.checks.check_sandbox import CheckSandbox, CheckSandboxRequest, open_call_sandbox
-from outweigh.engine.checks.command_checks import command_output
 from outweigh.engine.checks.content_checks import equal_json, shorten_json
+from outweigh.engine.checks.test_reports.reported_test import CaseCounts
 from outweigh.engine.stages import command_words
 from outweigh.model.task import CallCase, CallCheck
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox

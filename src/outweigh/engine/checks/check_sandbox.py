@@ -84,12 +84,16 @@ class CheckSandboxRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSandbox:
-    """An open sandbox for checks. No process of the agent runs in it, and its home is not the agent's."""
+    """An open sandbox for checks. No process of the agent runs in it, and its home is not the agent's.
+
+    `withheld` are paths in the tests' folder that only the engine reads; they are not copied into the sandbox.
+    """
 
     request: CheckSandboxRequest
     sandbox: Sandbox
     tests_mount: Mount
     reports_mount: Mount
+    withheld: tuple[str, ...] = ()
 
     @property
     def root(self) -> Path:
@@ -120,6 +124,8 @@ class CheckSandbox:
         untrusted_files.fill_folder(self.reports, None)
         tests = None if self.request.tests is None else Path(self.request.tests)
         untrusted_files.fill_folder(self.tests_mount.source, tests)
+        for path in self.withheld:
+            untrusted_files.remove_path(self.tests_mount.source, path)
         return self.request.run_in(
             self.sandbox,
             command_words(command),

@@ -4,7 +4,6 @@ The agent's code runs in these commands, so it can end or skip the tests. Theref
 are expected of every other run: a report that is missing, or lacks one of them, is a failure.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,16 +11,9 @@ from pathlib import Path
 import msgspec
 
 from outweigh.engine.checks import untrusted_files
-from outweigh.engine.checks.check_outcome import (
-    REPORT_LIMIT,
-    CaseCounts,
-    CheckOutcome,
-    UnreadableReportError,
-    bound_output,
-    read_test_report,
-)
+from outweigh.engine.checks.check_outcome import CheckOutcome, command_output
 from outweigh.engine.checks.check_sandbox import PYTEST_REPORT, CheckSandbox
-from outweigh.errors import quote_names
+from outweigh.engine.checks.report_outcome import outcome_by_names, outcome_by_report, read_place, require_cases
 from outweigh.model.task import REPORTS_PREFIX, CommandCheck, PytestCheck, RewardCheck, TestSuiteCheck
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand
 
@@ -95,7 +87,10 @@ def run_command_check(check: CommandCheck, sandbox: CheckSandbox, expected: Sequ
 
 
 def run_test_suite_check(check: TestSuiteCheck, sandbox: CheckSandbox, expected: Sequence[str]) -> CheckOutcome:
-    """Passed when the runner exits with 0 and its report, if one is required, says the same."""
+    """Passed when the runner exits with 0 and its report, if one is required, says the same.
+
+    Where tests are named that must pass, the report alone decides.
+    """
     root, path = _report_place(check, sandbox)
     if path is not None:
         # A report that exists already was not written by these tests.
@@ -105,7 +100,10 @@ def run_test_suite_check(check: TestSuiteCheck, sandbox: CheckSandbox, expected:
     if early is not None:
         return early
     if path is not None:
-        return _by_report(root, path, done, expected)
+        reading = read_place(root, path, check.report_format, sandbox.sandbox.workspace)
+        if check.must_pass:
+            return outcome_by_names(reading, done, check.must_pass)
+        return outcome_by_report(reading, done, expected)
     detail = None if done.exit_code == 0 else f"exit code {done.exit_code}"
     outcome = CheckOutcome(
         passed=done.exit_code == 0, detail=detail, exit_code=done.exit_code, output=command_output(done)
@@ -124,7 +122,9 @@ def run_pytest_check(check: PytestCheck, sandbox: CheckSandbox, expected: Sequen
     """Passed when pytest exits with 0 and all cases in its report passed."""
     done = sandbox.run(_pytest_command(check, sandbox), check.timeout_seconds, {"PYTEST_ADDOPTS": ""})
     early = _early_end(done, check.timeout_seconds)
-    return _by_report(sandbox.reports, PYTEST_REPORT, done, expected) if early is None else early
+    if early is not None:
+        return early
+    return outcome_by_report(read_place(sandbox.reports, PYTEST_REPORT), done, expected)
 
 
 # The workspace becomes importable when pytest and its plugins have been loaded, and before the tests are.
@@ -192,64 +192,5 @@ def _early_end(done: CompletedCommand, timeout_seconds: float) -> CheckOutcome |
 
 def _with_pytest_cases(outcome: CheckOutcome, sandbox: CheckSandbox, expected: Sequence[str]) -> CheckOutcome:
     """The outcome with the cases that pytest reported, where the command ran it; expected ones must be there."""
-    names = _pytest_cases(sandbox.reports)
-    return _require_cases(replace(outcome, case_names=names), expected)
-
-
-def _pytest_cases(reports: Path) -> tuple[str, ...] | None:
-    content = untrusted_files.read_file(reports, PYTEST_REPORT, REPORT_LIMIT + 1)
-    try:
-        return None if content is None else read_test_report(content).names
-    except UnreadableReportError:
-        return None
-
-
-def _require_cases(outcome: CheckOutcome, expected: Sequence[str]) -> CheckOutcome:
-    """Fail an outcome whose report lacks cases that ran when the task was solved."""
-    missing = Counter(expected) - Counter(outcome.case_names or ())
-    if not outcome.passed or not missing:
-        return outcome
-    detail = (
-        f"{missing.total()} of {len(expected)} tests that ran when the task was solved are not in the report: "
-        f"{quote_names(sorted(missing))}"
-    )
-    return replace(outcome, passed=False, detail=detail)
-
-
-def _by_report(root: Path, path: str, done: CompletedCommand, expected: Sequence[str]) -> CheckOutcome:
-    content = untrusted_files.read_file(root, path, REPORT_LIMIT + 1)
-    output = command_output(done)
-    if content is None:
-        # Code under test that calls `os._exit(0)` leaves exit code 0 and no report.
-        detail = f"exit code {done.exit_code}, but no report at {path!r}"
-        return CheckOutcome(passed=False, detail=detail, exit_code=done.exit_code, output=output)
-    output["report"] = bound_output(content)
-    try:
-        cases = read_test_report(content)
-    except UnreadableReportError as fault:
-        return CheckOutcome(passed=False, detail=f"{path!r}: {fault}", exit_code=done.exit_code, output=output)
-    outcome = CheckOutcome(
-        passed=done.exit_code == 0 and cases.total > 0 and cases.passed == cases.total,
-        detail=_explain(cases, done.exit_code),
-        exit_code=done.exit_code,
-        cases=cases,
-        case_names=cases.names,
-        output=output,
-    )
-    return _require_cases(outcome, expected)
-
-
-def _explain(cases: CaseCounts, exit_code: int | None) -> str:
-    skipped = f", {cases.skipped} skipped" if cases.skipped else ""
-    if not cases.total:
-        return f"the report holds no case that ran{skipped}"
-    counted = f"{cases.passed} of {cases.total} cases passed{skipped}"
-    if exit_code != 0 and cases.passed == cases.total:
-        return f"{counted}, yet the runner ended with exit code {exit_code}"
-    return counted
-
-
-def command_output(done: CompletedCommand) -> dict[str, bytes]:
-    """The output of a command as it is stored beside the record, by stream."""
-    streams = {"stdout": done.stdout, "stderr": done.stderr}
-    return {name: bound_output(content) for name, content in streams.items() if content}
+    cases = read_place(sandbox.reports, PYTEST_REPORT).cases
+    return require_cases(replace(outcome, case_names=None if cases is None else cases.names), expected)

@@ -76,6 +76,8 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
 
     Checks of unchanged files come first, before any command leaves files behind; the others follow as declared.
     """
+    lists = (check.must_pass_file for check in task.checks if isinstance(check, TestSuiteCheck))
+    sandbox = replace(sandbox, withheld=tuple(filter(None, lists)))
     try:
         # Before any command leaves files behind.
         planted = _planted_runner(sandbox, subject)

@@ -61,8 +61,8 @@ def _check_fault(check: Check) -> str | None:
     match check:
         case UnchangedCheck(paths=paths):
             return _pattern_fault(paths)
-        case TestSuiteCheck(run=run, report=report):
-            return _command_fault(run) or (None if report is None else _path_fault(report.removeprefix(REPORTS_PREFIX)))
+        case TestSuiteCheck():
+            return _command_fault(check.run) or _report_fault(check)
         case PytestCheck():
             return next(filter(None, map(_path_fault, (*check.files, *_below(check.python_path)))), None)
         case CallCheck():
@@ -91,6 +91,14 @@ def _command_fault(command: str | list[str]) -> str | None:
             'write "$OUTWEIGH_TESTS", which is /tests in bubblewrap and container'
         )
     return None
+
+
+def _report_fault(check: TestSuiteCheck) -> str | None:
+    if check.report is None:
+        stated = "must_pass" if check.must_pass else "report_format" if check.report_format else None
+        return None if stated is None else f"{stated} is about a report; name its path as report"
+    fault = _path_fault(check.report.removeprefix(REPORTS_PREFIX))
+    return fault or (None if check.must_pass_file is None else _path_fault(check.must_pass_file))
 
 
 def _call_fault(check: CallCheck) -> str | None:

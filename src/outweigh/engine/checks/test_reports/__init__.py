@@ -1,0 +1,1 @@
+"""Test reports: what each format says about single tests. Every report is read as untrusted input."""
