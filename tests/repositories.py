@@ -14,8 +14,10 @@ class Repository:
         folder.mkdir(parents=True)
         self.git("init", "--quiet", "--initial-branch=main", *options)
 
-    def git(self, *arguments: str, stdin: bytes = b"") -> str:
+    def git(self, *arguments: str, stdin: bytes = b"", time: int | None = None) -> str:
         environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(self.folder.parent)}
+        if time is not None:
+            environment |= dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{time} +0000")
         command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments]
         done = subprocess.run(command, cwd=self.folder, env=environment, input=stdin, capture_output=True, check=True)
         return done.stdout.decode().strip()

@@ -19,9 +19,11 @@ class Candidate:
     """A change that could become a task: `base` is the commit before it, `fix` the commit with it.
 
     `message` is what was said about the change: the message of the commit, or of the merge together with those inside
-    it where the merge itself says nothing. Paths are those at `fix`. `test_files` are changed or added files that
-    tests need (tests, their helpers, fixtures, snapshots), `deleted_tests` those that the change removes.
-    `source_lines` counts added and removed lines of source files.
+    it where the merge itself says nothing. `commits` are all that it consists of, oldest first. Paths are those at
+    `fix`; source and other files that the change removes or renames are listed with their paths at `base`, too.
+    `test_files` are changed or added files that tests need (tests, their helpers, fixtures, snapshots),
+    `deleted_tests` those that the change removes or renames. `source_lines` counts added and removed lines of source
+    files.
     """
 
     base: str
@@ -58,6 +60,9 @@ class RejectionReason(StrEnum):
     RELEASE = "is a release"
     TOO_LARGE = "changes too many files or lines"
     INSIDE_MERGE = "is part of a merge that is a candidate"
+    INSIDE_RANGE = "is part of a run of commits that is a candidate"
+    INLINE_TESTS = "changes tests inside of source files only"
+    FIRST = "is the first commit"
     UNSUPPORTED_FILES = "changes submodules, LFS files or links"
     OUT_OF_RANGE = "is outside of the requested dates"
 
