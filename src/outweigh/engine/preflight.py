@@ -29,7 +29,6 @@ from outweigh.engine.stages import (
 )
 from outweigh.model.failure import detail_line
 from outweigh.model.preflight_result import (
-    CheckResults,
     FindingKind,
     PreflightFinding,
     PreflightResult,
@@ -84,16 +83,45 @@ class PreflightContext:
         return {**command_environment(image), **self.egress.variables(sandbox), **task.work.environment, **own}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTries:
+    """What preflight found, and what the checks showed in every try: before any work, and after the solution."""
+
+    result: PreflightResult
+    untouched: tuple[CheckEvaluation, ...] = ()
+    solved: tuple[CheckEvaluation, ...] = ()
+
+
 def preflight(task: Task, context: PreflightContext) -> PreflightResult:
     """Try a task without an agent. A sandbox that breaks is a finding, not an exception."""
+    return try_task(task, context).result
+
+
+def try_task(task: Task, context: PreflightContext, *, solved_tries: int = 1) -> TaskTries:
+    """Preflight with what it is based on. The solution is tried as often as wanted, each time in a new workspace."""
     try:
         pristine = context.workspaces.prepare(task)
-        untouched = _try_task(task, context, pristine, "untouched")
-        noop = _try_task(task, context, pristine, "noop")
+        untouched = _try_untouched(task, context, pristine, "untouched")
+        noop = _try_untouched(task, context, pristine, "noop")
         solved = _try_solution(task, context, pristine)
+        more = [_try_solution(task, context, pristine) for _ in range(solved_tries - 1)] if solved is not None else []
     except (SandboxError, untrusted_files.UnsafePathError, OSError) as fault:
-        return _broken_sandbox_result(task, context, fault)
-    oracle = None if solved is None else solved.results
+        return TaskTries(result=_broken_sandbox_result(task, context, fault))
+    return TaskTries(
+        result=_result(task, context, untouched, noop, solved),
+        untouched=(untouched, noop),
+        solved=tuple(each.evaluation for each in (solved, *more) if each is not None),
+    )
+
+
+def _result(
+    task: Task,
+    context: PreflightContext,
+    untouched: CheckEvaluation,
+    noop: CheckEvaluation,
+    solved: "_SolvedTry | None",
+) -> PreflightResult:
+    oracle = None if solved is None else solved.evaluation.results
     names = {} if solved is None else _expected_cases(solved, untouched.case_names)
     return PreflightResult(
         task_id=task.id,
@@ -140,7 +168,7 @@ def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Excepti
     )
 
 
-def _try_task(task: Task, context: PreflightContext, pristine: Path, name: str) -> CheckEvaluation:
+def _try_untouched(task: Task, context: PreflightContext, pristine: Path, name: str) -> CheckEvaluation:
     with private_sandbox_request(task, context, pristine, name) as (request, untouched):
         return evaluate_workspace(task, context, request, CheckSubject(untouched=untouched, answer=""))
 
@@ -149,7 +177,13 @@ def evaluate_workspace(
     task: Task, context: PreflightContext, request: SandboxRequest, subject: CheckSubject
 ) -> CheckEvaluation:
     """Run a task's checks over a workspace, as a trial does; a new folder beside it has what checks need."""
-    wanted = CheckSandboxRequest(
+    with open_check_sandbox(check_sandbox_request(task, context, request)) as sandbox:
+        return evaluate_checks(task, sandbox, subject)
+
+
+def check_sandbox_request(task: Task, context: PreflightContext, request: SandboxRequest) -> CheckSandboxRequest:
+    """What the checks of a task need over the workspace of a request."""
+    return CheckSandboxRequest(
         provider=context.sandboxes,
         sandbox=request,
         folder=request.home.with_name("checks"),
@@ -159,19 +193,18 @@ def evaluate_workspace(
         stage=task.checking,
         work=task.work,
     )
-    with open_check_sandbox(wanted) as sandbox:
-        return evaluate_checks(task, sandbox, subject)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SolvedTry:
     """What the checks showed after the solution, and how its script failed if it did.
 
-    `names` are the test cases that two evaluations both reported, and `tests_kept` says that the solution left the
-    workspace's own tests alone. `wrote_to_system` says that something could not be written outside the workspace.
+    `evaluation` is the first, `names` are the test cases that two evaluations both reported, and `tests_kept` says that
+    the solution left the workspace's own tests alone. `wrote_to_system` says that something could not be written
+    outside the workspace.
     """
 
-    results: CheckResults
+    evaluation: CheckEvaluation
     names: Mapping[str, tuple[str, ...]]
     tests_kept: bool
     problem: str | None
@@ -180,7 +213,7 @@ class _SolvedTry:
     @property
     def passes(self) -> bool:
         """Whether the solution ended well and all required checks passed."""
-        return self.problem is None and all_required_pass(self.results)
+        return self.problem is None and all_required_pass(self.evaluation.results)
 
 
 def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _SolvedTry | None:
@@ -188,7 +221,7 @@ def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _Sol
     if task.solution_folder is None or not Path(task.solution_folder, SOLUTION_SCRIPT).is_file():
         return None
     with private_sandbox_request(task, context, pristine, "oracle") as (request, untouched):
-        done = _solve(task, Path(task.solution_folder), request, context)
+        done = solve(task, Path(task.solution_folder), request, context)
         tests = UnchangedCheck(name="tests", paths=list(TEST_FILES))
         tests_kept = check_unchanged(tests, request.workspace, untouched, {}).passed is True
         # As in a trial, checks run in a new sandbox, when every process of the work has ended.
@@ -202,7 +235,7 @@ def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _Sol
             names = {check: _common(cases, again.get(check, ())) for check, cases in first.case_names.items()}
     printed = (done.stdout, done.stderr, *first.artifacts.values())
     return _SolvedTry(
-        results=first.results,
+        evaluation=first,
         names=names,
         tests_kept=tests_kept,
         problem=_failure_text(done),
@@ -222,7 +255,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted((Counter(first) & Counter(second)).elements()))
 
 
-def _solve(task: Task, solution: Path, request: SandboxRequest, context: PreflightContext) -> CompletedCommand:
+def solve(task: Task, solution: Path, request: SandboxRequest, context: PreflightContext) -> CompletedCommand:
     """Run the solution as an agent would work. Its files are in the workspace meanwhile, or where Harbor has them."""
     is_mounted = request.task_image is not None
     request = show_solution(request, task)

@@ -1,14 +1,14 @@
 """Reads the history of the user's repository, and nothing but its objects: no hook, filter, index or working copy."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from outweigh.errors import UsageError
 from outweigh.workspace.git import RAW_ATTRIBUTES, GitError, git
-from outweigh.workspace.revisions import GitRevisions, TreeEntry, list_commit, repository_settings
+from outweigh.workspace.revisions import GitRevisions, TreeEntry, list_commit, read_contents, repository_settings
 
 
 class HistoryRepository:
@@ -35,6 +35,10 @@ class HistoryRepository:
             return self.read("cat-file", "blob", f"{commit}:{path}")
         except UsageError:
             return None
+
+    def blobs(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The contents of files by the names of their objects."""
+        return read_contents(self.git_folder, names)
 
     def patch(self, base: str, fix: str, paths: Sequence[str] = ()) -> bytes:
         """The difference between two commits, in the form that `git apply` takes."""

@@ -194,7 +194,7 @@ class RevisionReader:
         for path, place in places.items():
             total += self._entries[place].size
             _refuse_large(path, self._entries[place].size, total)
-        contents = _contents(self._repository, [self._entries[place].object_name for place in places.values()])
+        contents = read_contents(self._repository, [self._entries[place].object_name for place in places.values()])
         found = {path: self._entries[place] for path, place in places.items()}
         return {path: (contents[entry.object_name], entry.mode == "100755") for path, entry in found.items()}
 
@@ -220,11 +220,12 @@ class RevisionReader:
 
     def _target(self, place: str, entry: TreeEntry) -> str:
         _refuse_large(place, entry.size, entry.size)
-        target = os.fsdecode(_contents(self._repository, [entry.object_name])[entry.object_name])
+        target = os.fsdecode(read_contents(self._repository, [entry.object_name])[entry.object_name])
         return posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
 
 
-def _contents(repository: Path, names: Iterable[str]) -> dict[str, bytes]:
+def read_contents(repository: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """The contents of objects by their names; raise UsageError where one is not there."""
     wanted = list(dict.fromkeys(names))
     if not wanted:
         return {}

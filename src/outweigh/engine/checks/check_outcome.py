@@ -16,7 +16,8 @@ CHECK_OUTPUT_LIMIT = 256 * 1024
 class CheckOutcome:
     """`passed` is None where it is unknown; `output` is stored beside the record, by suffix.
 
-    `case_names` are the test cases that a report says ran; None where nothing was reported.
+    `case_names` are the test cases that a report says ran; None where nothing was reported. `unmet_names` are the
+    tests that had to pass by name and did not.
     """
 
     passed: bool | None
@@ -24,6 +25,7 @@ class CheckOutcome:
     exit_code: int | None = None
     cases: CaseCounts | None = None
     case_names: tuple[str, ...] | None = None
+    unmet_names: tuple[str, ...] = ()
     output: Mapping[str, bytes] = field(default_factory=dict)
 
 

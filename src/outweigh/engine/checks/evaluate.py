@@ -50,11 +50,15 @@ CaseNames = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckEvaluation:
-    """The check results, in the task's order, the checks' output, by artifact name, and the test cases that ran."""
+    """The check results, in the task's order, the checks' output, by artifact name, and the test cases that ran.
+
+    `unmet_names` are the tests that had to pass by name and did not.
+    """
 
     results: tuple[CheckResult, ...]
     artifacts: Mapping[str, bytes]
     case_names: CaseNames
+    unmet_names: CaseNames = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,7 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
             for suffix, content in outcome.output.items()
         },
         case_names={check.name: outcome.case_names for check, outcome in outcomes if outcome.case_names},
+        unmet_names={check.name: outcome.unmet_names for check, outcome in outcomes if outcome.unmet_names},
     )
 
 

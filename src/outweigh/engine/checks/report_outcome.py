@@ -74,7 +74,7 @@ def outcome_by_names(reading: ReportReading, done: CompletedCommand, names: Sequ
     wanted = dict.fromkeys(map(case_name, names))
     if reading.tests is None:
         none_passed = CaseCounts(passed=0, total=len(wanted), skipped=0)
-        return replace(_without_report(reading, done), cases=none_passed)
+        return replace(_without_report(reading, done), cases=none_passed, unmet_names=tuple(wanted))
     reported = outcomes_by_name(reading.tests)
     others = {name: reported.get(name) for name in wanted if reported.get(name) is not TestOutcome.PASSED}
     counts = CaseCounts(passed=len(wanted) - len(others), total=len(wanted), skipped=0)
@@ -83,6 +83,7 @@ def outcome_by_names(reading: ReportReading, done: CompletedCommand, names: Sequ
         detail=_explain_names(counts, others),
         exit_code=done.exit_code,
         cases=counts,
+        unmet_names=tuple(others),
         output=_output(reading, done),
     )
 

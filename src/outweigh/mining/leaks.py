@@ -1,0 +1,134 @@
+"""Looks for the change in what an agent would see: workspace, git objects, home and installed packages.
+
+Single lines of a change are often idioms that stand elsewhere, so runs of lines and new names are looked for.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from outweigh.engine.preflight import PreflightContext, private_sandbox_request
+from outweigh.engine.stages import CHECK_ENVIRONMENT
+from outweigh.engine.task_dependencies import hide_from_agent
+from outweigh.mining.fix_text import FixText
+from outweigh.model.failure import detail_line
+from outweigh.model.task import Task
+from outweigh.model.task_environment import DEPENDENCIES_INSIDE
+from outweigh.ports.sandboxes import CommandEnding, SandboxError
+
+_WINDOW = 3
+_LEAST_LETTERS = 50
+"""Shorter runs, such as three closing brackets, are the same everywhere."""
+_LEAST_NAMES = 3
+_SHORTEST_NAME = 6
+_SECONDS = 600.0
+_MOST_LINES = 2000
+_PACKAGE_FOLDERS = (
+    *(DEPENDENCIES_INSIDE, "/usr/lib/python3/dist-packages", "/usr/local/lib/python3*", "/usr/share/nodejs"),
+    *("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/gocode", "/usr/share/rubygems-integration"),
+)
+_IMPORT = re.compile(r"(?:from|import|use|using|include|require|package|#include|export \* from)\b|.*\brequire\(")
+_FILE_MARK = b"\n\x01file "
+_LINES_MARK = b"\x01lines\n"
+# Tracked files that nothing has changed are those of the base by construction, so that only others are looked at.
+_SCRIPT = r"""
+cd /tmp && cat > all
+awk -v RS='\001' 'NR == 1 { printf "%s", $0 > "names" } NR == 2 { printf "%s", $0 > "package-names" }
+    NR == 3 { printf "%s", $0 > "lines" }' all
+touch names package-names lines
+cat names lines > own
+cat package-names lines > packages
+cd - > /dev/null
+git() { command git -c safe.directory='*' -c core.fsmonitor=false "$@"; }
+git rev-list --all --objects --no-object-names | sort -u > /tmp/known
+git cat-file --batch-all-objects --batch-check='%(objectname)' | sort -u > /tmp/there
+cmp -s /tmp/known /tmp/there || echo "git objects that no branch leads to"
+[ "$(git rev-list --all --count)" = 1 ] || echo "more than one commit in git"
+[ -z "$(git remote)" ] || echo "a git remote"
+{
+    [ ! -s /tmp/own ] || git ls-files -z --others --modified | xargs -0 -r grep -lasF -D skip -f /tmp/own --
+    [ ! -s /tmp/own ] || grep -rlasF -D skip -f /tmp/own -- "$HOME"
+    [ ! -s /tmp/packages ] || grep -rlasF -D skip -f /tmp/packages -- PACKAGES
+} | head -n 500 | while IFS= read -r file; do
+    printf '\n\001file %s\n' "$file"
+    [ ! -s /tmp/names ] || grep -owahF -f /tmp/names -- "$file" | sort -u | head -n 200
+    printf '\001lines\n'
+    [ ! -s /tmp/lines ] || grep -ahF -B 6 -A 6 -f /tmp/lines -- "$file" | cut -c 1-500 | head -n 500
+done
+exit 0
+"""
+
+
+def find_leak(task: Task, context: PreflightContext, fix: FixText) -> str | None:
+    """Where the change can be read in the sandbox of an agent, and what of it; None where nothing was found."""
+    windows = dict(_windows(fix))
+    faults, *files = _search(task, context, fix, sorted(set(windows.values()))).split(_FILE_MARK)
+    if faults.strip():
+        return detail_line(faults.decode(errors="replace").strip())
+    for each in files:
+        path, _, found = each.partition(b"\n")
+        names, _, lines = found.partition(_LINES_MARK)
+        place = path.decode(errors="replace")
+        leak = _leaked_lines(lines.decode(errors="replace"), windows) or _leaked_names(
+            place, names.decode(errors="replace"), fix
+        )
+        if leak is not None:
+            return f"{place} has {leak}"
+    return None
+
+
+def _search(task: Task, context: PreflightContext, fix: FixText, lines: Sequence[str]) -> bytes:
+    names = _searched_names(fix)
+    parts = (names, _package_names(names), lines[:_MOST_LINES])
+    stdin = "\x01".join("".join(f"{each}\n" for each in part) for part in parts)
+    command = ["sh", "-c", _SCRIPT.replace("PACKAGES", " ".join(_PACKAGE_FOLDERS))]
+    pristine = context.workspaces.prepare(task)
+    with (
+        private_sandbox_request(task, context, pristine, "leaks") as (request, _),
+        context.sandboxes.open(hide_from_agent(request, task)) as sandbox,
+    ):
+        done = sandbox.exec(
+            command, environment=CHECK_ENVIRONMENT, timeout_seconds=_SECONDS, stdin=stdin.encode(errors="replace")
+        )
+    if done.ending is not CommandEnding.EXITED or done.exit_code != 0 or done.truncated:
+        raise SandboxError(f"the sandbox could not be searched: {done.stderr.decode(errors='replace')[-300:]}")
+    return done.stdout
+
+
+def _searched_names(fix: FixText) -> list[str]:
+    return sorted(name for name in fix.names if len(name) >= _SHORTEST_NAME)
+
+
+def _package_names(names: Sequence[str]) -> list[str]:
+    """As many of the longest names as it takes: a file that has enough of all names has at least one of them."""
+    if len(names) < _LEAST_NAMES:
+        return []
+    return sorted(names, key=len, reverse=True)[: len(names) - _names_needed(len(names)) + 1]
+
+
+def _names_needed(count: int) -> int:
+    """How many of a change's names a file of someone else's package must have so that it is no coincidence."""
+    return max(_LEAST_NAMES, (count + 1) // 2)
+
+
+def _windows(fix: FixText) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every run of three added lines that says something, with its longest line."""
+    for run in (*fix.runs, *fix.test_runs):
+        lines = [line for line in run if not _IMPORT.match(line)]
+        for start in range(len(lines) - _WINDOW + 1):
+            window = tuple(lines[start : start + _WINDOW])
+            if sum(map(len, window)) >= _LEAST_LETTERS:
+                yield window, max(window, key=len)
+
+
+def _leaked_lines(shown: str, windows: Mapping[tuple[str, ...], str]) -> str | None:
+    lines = [line for line in map(str.strip, shown.splitlines()) if line and not _IMPORT.match(line)]
+    runs = {tuple(lines[start : start + _WINDOW]) for start in range(len(lines) - _WINDOW + 1)}
+    found = runs.intersection(windows)
+    return f"lines of the change, such as {windows[min(found)]!r}" if found else None
+
+
+def _leaked_names(path: str, shown: str, fix: FixText) -> str | None:
+    names = fix.names.intersection(shown.split())
+    is_package = path.startswith(tuple(folder.rstrip("*") for folder in _PACKAGE_FOLDERS))
+    needed = _names_needed(len(_searched_names(fix))) if is_package else 1
+    return f"names that the change adds: {', '.join(sorted(names)[:3])}" if len(names) >= needed else None
