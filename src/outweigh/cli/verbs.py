@@ -69,7 +69,10 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "ladder": _verb("ladder", "compare arms as tiers, each with the one below"),
         "suite": Verb(
             "examine a suite and the rules that decide on it",
-            below={"aa": _verb("suite_aa", "count false alarms of each policy on your own data")},
+            below={
+                "aa": _verb("suite_aa", "count false alarms of each policy on your own data"),
+                "check": _verb("suite_check", "show which tasks tell arms apart, and what they cost"),
+            },
         ),
     },
     "Tools": {
