@@ -4,7 +4,7 @@ import ast
 import shutil
 import sys
 import venv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -113,7 +113,7 @@ def install_pytest(folder: Path) -> InstalledDependencies:
 def open_proofs(
     history: SmallHistory,
     scratch: Path,
-    install: Callable[[Candidate], InstalledDependencies | None],
+    dependencies: InstalledDependencies | None,
     runner: Runner | None = None,
     longest_seconds: float = 300.0,
 ) -> Iterator[ProofContext]:
@@ -127,6 +127,6 @@ def open_proofs(
             scratch=scratch,
             label="tests",
             find_runner=lambda _: runner or PytestRunner(),
-            install=install,
+            install=lambda _candidate, _base: dependencies,
             longest_seconds=longest_seconds,
         )

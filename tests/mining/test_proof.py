@@ -40,9 +40,7 @@ def attempt(tmp_path: Path, with_pytest: InstalledDependencies) -> Callable[...,
 
     def attempt(before: Files, after: Files, *, longest_seconds: float = 300.0) -> ProvenTask | FailedProof:
         history = make_history(tmp_path / "repository", before, after)
-        with open_proofs(
-            history, tmp_path / "scratch", lambda _: with_pytest, longest_seconds=longest_seconds
-        ) as context:
+        with open_proofs(history, tmp_path / "scratch", with_pytest, longest_seconds=longest_seconds) as context:
             return prove(history.candidate(), context)
 
     return attempt

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from outweigh.mining.candidate import Candidate
+from outweigh.mining.changed_files import FileKind, classify
 from outweigh.mining.repository import HistoryRepository
 
 _FILE_LIMIT = 2**20
@@ -18,16 +19,6 @@ _DEFINITION = re.compile(
     r"\b(?:def|class|function|func|fn|const|let|var|type|struct|enum|interface|trait|module|namespace|macro_rules!)\s+"
     r"(?:\([^)]*\)\s*)?([A-Za-z_$][\w$]{3,})"
 )
-_CHANGELOG_NAME = re.compile(
-    r"(?:changelog|changes|history|news|release[-_ ]?(?:notes|history)|whats[-_ ]?new|upgrading)"
-    r"(?:[^/.]*|[^/]*\.(?:md|markdown|rst|txt|adoc|html))",
-    re.IGNORECASE,
-)
-_CHANGELOG_FOLDER = re.compile(
-    r"changelog(?:\.d|s)?|changes(?:\.d)?|newsfragments|news(?:\.d)?|\.changeset|\.changes|release-?notes|unreleased",
-    re.IGNORECASE,
-)
-_PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".yml", ".yaml", ".toml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +41,7 @@ class FixText:
 
 def is_changelog(path: str) -> bool:
     """Whether a file tells users what changed: a changelog, or one of the fragments that make one."""
-    *folders, name = path.split("/")
-    if _CHANGELOG_NAME.fullmatch(name):
-        return True
-    return name.lower().endswith(_PROSE) and any(_CHANGELOG_FOLDER.fullmatch(folder) for folder in folders)
+    return classify(path) is FileKind.CHANGELOG
 
 
 def read_fix_text(history: HistoryRepository, candidate: Candidate) -> FixText:

@@ -42,7 +42,7 @@ from outweigh.mining.workspace_tree import (
 )
 from outweigh.model.failure import detail_line
 from outweigh.model.suite import SandboxSpec
-from outweigh.model.task import REPORTS_PREFIX, Task
+from outweigh.model.task import REPORTS_PREFIX, GitSource, Task
 from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.workspace.cache import WorkspaceCache
 
@@ -88,8 +88,9 @@ class FailedProof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofContext:
-    """What proofs need. `find_runner` and `install` are asked once per candidate; `install` may raise DependencyError.
+    """What proofs need. `find_runner` and `install` are asked once per candidate.
 
+    `install` gets the folder with the files of the base, which it must leave alone, and may raise DependencyError.
     `scratch` is an existing folder for what a proof needs meanwhile, and `label` names its sandboxes.
     """
 
@@ -99,7 +100,7 @@ class ProofContext:
     scratch: Path
     label: str
     find_runner: Callable[[Candidate], Runner | None]
-    install: Callable[[Candidate], InstalledDependencies | None]
+    install: Callable[[Candidate, Path], InstalledDependencies | None]
     cancel: Event = field(default_factory=Event)
     longest_seconds: float = LONGEST_SECONDS
 
@@ -220,10 +221,11 @@ def _set_up(candidate: Candidate, context: ProofContext, folder: Path, runner: R
     create_repository(folder / WORKSPACES, context.history, borrow=True)
     commit = write_workspace(context.history, candidate, fix, folder / WORKSPACES)
     keep_workspace(folder / WORKSPACES, commit, candidate.short)
+    workspace = _OneWorkspace(WorkspaceCache(folder / "pristine"), folder / WORKSPACES, commit)
     (folder / "tries").mkdir()
     tries = PreflightContext(
         sandboxes=context.sandboxes,
-        workspaces=_OneWorkspace(WorkspaceCache(folder / "pristine")),
+        workspaces=workspace,
         scratch=folder / "tries",
         sandbox=context.sandbox,
         label=f"{context.label}:{candidate.short}",
@@ -235,7 +237,7 @@ def _set_up(candidate: Candidate, context: ProofContext, folder: Path, runner: R
         context=context,
         folder=folder,
         runner=runner,
-        dependencies=context.install(candidate),
+        dependencies=context.install(candidate, workspace.pristine),
         fix=fix,
         hidden=read_hidden_files(context.history, candidate),
         commit=commit,
@@ -246,15 +248,26 @@ def _set_up(candidate: Candidate, context: ProofContext, folder: Path, runner: R
 class _OneWorkspace:
     """The workspace that all drafts of one task share, so that it is prepared once."""
 
-    def __init__(self, cache: WorkspaceCache) -> None:
-        self._cache = cache
-        self._pristine: Path | None = None
+    def __init__(self, cache: WorkspaceCache, repository: Path, commit: str) -> None:
         self.lay_out, self.snapshot = cache.lay_out, cache.snapshot
+        self.pristine = cache.prepare(
+            Task(
+                id=commit,
+                instruction="",
+                checks=(),
+                family=None,
+                expected_steps=(),
+                workspace=GitSource(repository=str(repository), commit=commit),
+                timeout_seconds=None,
+                tests_folder=None,
+                solution_folder=None,
+                checksum=commit,
+            )
+        )
 
-    def prepare(self, task: Task) -> Path:
-        """The workspace of the first draft."""
-        self._pristine = self._pristine or self._cache.prepare(task)
-        return self._pristine
+    def prepare(self, _task: Task) -> Path:
+        """The same for every draft."""
+        return self.pristine
 
 
 def _measure(bench: _Bench) -> tuple[MinedDraft, TestResults]:
