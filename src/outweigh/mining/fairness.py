@@ -20,8 +20,9 @@ class ChangedCode:
     """What an instruction can be made of, and what must not leak into it.
 
     Files by path; a path that is only in one of two mappings was added or removed. `tests_before` and `tests_after`
-    have the hidden test files, `changed_tests` the text of the test functions that must now pass. `changelog` are the
-    lines that the change adds to changelog files.
+    have the hidden test files. `changelog` are the lines that the change adds to changelog files. `known_at_base` are
+    names and texts of the change that stand somewhere in the files of the base, `missing_names` those without which
+    the hidden tests could not be collected there.
     """
 
     message: str
@@ -34,6 +35,8 @@ class ChangedCode:
     passed_at_base: int
     changelog: tuple[str, ...] = ()
     base_files: frozenset[str] = frozenset()
+    known_at_base: frozenset[str] = frozenset()
+    missing_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,18 @@ class HistoryRepository:
         """The difference between two commits, in the form that `git apply` takes."""
         return self.read("diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", base, fix, "--", *paths)
 
+    def found_at(self, commit: str, texts: Sequence[str], *, whole_words: bool = False) -> frozenset[str]:
+        """Which of these single lines of text stand somewhere in the text files of a commit."""
+        if not texts:
+            return frozenset()
+        patterns = "".join(f"{text}\n" for text in texts).encode()
+        words = ["--word-regexp"] if whole_words else []
+        options = ["--only-matching", "-h", "-I", "--fixed-strings", *words, "-f", "-"]
+        environment = {"GIT_DIR": str(self.git_folder)}
+        arguments = ["grep", *options, commit]
+        output = git(*arguments, folder=self.git_folder, environment=environment, stdin=patterns, accept=1)
+        return frozenset(output.decode(errors="replace").splitlines()) & frozenset(texts)
+
 
 @contextmanager
 def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]:

@@ -1,0 +1,137 @@
+"""The facts of both sides of a change: what its source adds, and what the tests that must now pass use."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from outweigh.mining.fairness import ChangedCode
+from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, LiteralText
+from outweigh.mining.instruction.other_code import other_facts
+from outweigh.mining.instruction.python_code import python_facts
+
+_LONGEST_FILE = 1_000_000
+
+
+@lru_cache(maxsize=256)
+def facts(path: str, text: str) -> CodeFacts:
+    """The facts of a file by its suffix."""
+    if len(text) > _LONGEST_FILE:
+        return CodeFacts()
+    if path.endswith((".py", ".pyi")):
+        try:
+            return python_facts(path, text)
+        except (SyntaxError, ValueError, RecursionError):
+            pass
+    return other_facts(path, text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingTests:
+    """What the tests that must now pass contain: names, texts, imports and titles.
+
+    `members` are names after a dot, as a keyword or imported; `names` all names that the tests do not define.
+    """
+
+    names: frozenset[str]
+    members: frozenset[str]
+    texts: tuple[LiteralText, ...]
+    imports: frozenset[str]
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedSource:
+    """What the source of a change introduces: new or changed declarations, texts, names by path, and files.
+
+    `raised` are exceptions that it raises in more places than before.
+    """
+
+    declarations: tuple[Declaration, ...]
+    texts: tuple[LiteralText, ...]
+    names: Mapping[str, str]
+    raised: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+def added_source(changed: ChangedCode) -> AddedSource:
+    """Compare the source before and after a change."""
+    before = [(path, facts(path, text)) for path, text in changed.source_before.items()]
+    after = [(path, facts(path, text)) for path, text in changed.source_after.items()]
+    known = {_identity(d) for _, found in before for d in found.declarations}
+    old_texts = {text for _, found in before for _, text in found.texts}
+    old_names = {name for _, found in before for name in found.bound | {name for _, name in found.used | found.members}}
+    raised = Counter(name for _, found in after for name in found.raised)
+    raised -= Counter(name for _, found in before for name in found.raised)
+    return AddedSource(
+        declarations=tuple(d for _, found in after for d in found.declarations if _identity(d) not in known),
+        texts=tuple(dict.fromkeys(text for _, found in after for _, text in found.texts if text not in old_texts)),
+        names={name: path for path, found in reversed(after) for name in found.bound if name not in old_names},
+        raised=tuple(raised),
+        files=tuple(path for path in changed.source_after if path not in changed.source_before),
+    )
+
+
+def _identity(declaration: Declaration) -> tuple[str, str, str]:
+    return declaration.path, declaration.qualified, declaration.shape or declaration.signature
+
+
+def failing_tests(changed: ChangedCode) -> FailingTests:
+    """What the tests that must now pass contain. Where no test is named, all changed tests count."""
+    names: set[str] = set()
+    members: set[str] = set()
+    texts: list[LiteralText] = []
+    imports: set[str] = set()
+    titles: list[str] = []
+    for path, text in changed.tests_after.items():
+        found = facts(path, text)
+        lines, named = _lines_that_count(path, text, changed, found)
+        own = found.bound | {d.name for d in found.declarations}
+        members |= {name for line, name in found.members if line in lines}
+        names |= {name for line, name in found.used if line in lines and name not in own}
+        texts += [literal for line, literal in found.texts if line in lines]
+        imports |= found.imports
+        titles += named
+    return FailingTests(
+        names=frozenset(names | members),
+        members=frozenset(members),
+        texts=tuple(dict.fromkeys(texts)),
+        imports=frozenset(imports),
+        titles=tuple(dict.fromkeys(titles)),
+    )
+
+
+def _lines_that_count(path: str, text: str, changed: ChangedCode, found: CodeFacts) -> tuple[set[int], list[str]]:
+    """The lines of failing tests, and added lines outside of any test; and the titles of those tests."""
+    added = added_lines(changed.tests_before.get(path, ""), text)
+    is_failing = {test: _is_named(test.title, changed.fail_to_pass) for test in found.tests}
+    if not any(is_failing.values()):
+        is_failing = {test: any(n in added for n in range(test.first_line, test.last_line + 1)) for test in found.tests}
+    counted = set(added)
+    for fails in (False, True):
+        for test in found.tests:
+            if is_failing[test] is fails:
+                span = set(range(test.first_line, test.last_line + 1))
+                counted = counted | span if fails else counted - span
+    return counted, [test.title for test, fails in is_failing.items() if fails]
+
+
+def _is_named(title: str, reported: Iterable[str]) -> bool:
+    fixed = re.split(r"[{%$]", title, maxsplit=1)[0].strip() or title
+    return any(fixed in name for name in reported)
+
+
+def added_lines(before: str, after: str) -> frozenset[int]:
+    """The numbers of lines that are new or changed, counted from 1."""
+    old, new = before.splitlines(), after.splitlines()
+    if not old:
+        return frozenset(range(1, len(new) + 1))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return frozenset(
+        number + 1
+        for tag, _, _, first, last in matcher.get_opcodes()
+        if tag != "equal"
+        for number in range(first, last)
+    )

@@ -1,0 +1,93 @@
+"""Reads what an instruction can be made of from the history."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from outweigh.mining.candidate import Candidate
+from outweigh.mining.fairness import ChangedCode
+from outweigh.mining.instruction.facts_of_change import added_source, failing_tests
+from outweigh.mining.repository import HistoryRepository
+
+_CHANGELOG = re.compile(
+    r"(?:^|/)(?:change(?:s|log)?|news|history|releases?|release[-_]notes)(?:\.(?:md|markdown|rst|txt|adoc|org|html))?$"
+    r"|(?:^|/)(?:changelog|changes|news|newsfragments)(?:\.d)?/",
+    re.IGNORECASE,
+)
+_LARGEST_FILE = 1_000_000
+
+
+def gather_change(
+    history: HistoryRepository,
+    candidate: Candidate,
+    *,
+    fail_to_pass: Sequence[str],
+    passed_at_base: int,
+    missing_names: Sequence[str] = (),
+) -> ChangedCode:
+    """What the history says about a candidate: its files on both sides, its messages and its changelog entries."""
+    base, fix = candidate.base, candidate.fix
+    sources = [path for path in candidate.source_files if not is_changelog(path)]
+    tests = candidate.test_files
+    changed = ChangedCode(
+        message=candidate.message,
+        subjects=_subjects(history, candidate.commits),
+        source_before=_contents(history, base, [*sources, *_removed_sources(history, candidate)]),
+        source_after=_contents(history, fix, sources),
+        tests_before=_contents(history, base, tests),
+        tests_after=_contents(history, fix, tests),
+        fail_to_pass=tuple(fail_to_pass),
+        passed_at_base=passed_at_base,
+        changelog=_changelog_lines(history, candidate),
+        missing_names=tuple(missing_names),
+    )
+    return replace(changed, known_at_base=_known_at_base(history, base, changed))
+
+
+def is_changelog(path: str) -> bool:
+    """Whether a file tells users what changed."""
+    return bool(_CHANGELOG.search(path))
+
+
+def _contents(history: HistoryRepository, commit: str, paths: Iterable[str]) -> dict[str, str]:
+    found = {path: history.content(commit, path) for path in paths}
+    return {
+        path: content.decode(errors="replace")
+        for path, content in found.items()
+        if content is not None and len(content) <= _LARGEST_FILE and b"\0" not in content
+    }
+
+
+def _removed_sources(history: HistoryRepository, candidate: Candidate) -> list[str]:
+    options = ("--name-only", "-z", "--no-renames", "--diff-filter=D", "--no-ext-diff")
+    removed = history.read("diff", *options, candidate.base, candidate.fix).decode(errors="replace").split("\0")
+    suffixes = {path.rpartition(".")[2] for path in candidate.source_files}
+    return [
+        path for path in removed if path and path not in candidate.deleted_tests and path.rpartition(".")[2] in suffixes
+    ]
+
+
+def _subjects(history: HistoryRepository, commits: Sequence[str]) -> tuple[str, ...]:
+    if not commits:
+        return ()
+    output = history.read("log", "--no-walk=unsorted", "--format=%s", *commits)
+    return tuple(line for line in output.decode(errors="replace").splitlines() if line)
+
+
+def _changelog_lines(history: HistoryRepository, candidate: Candidate) -> tuple[str, ...]:
+    changed = [path for path in (*candidate.other_files, *candidate.source_files) if is_changelog(path)]
+    if not changed:
+        return ()
+    patch = history.read("diff", "--no-ext-diff", "--unified=0", candidate.base, candidate.fix, "--", *changed)
+    lines = patch.decode(errors="replace").splitlines()
+    removed = {" ".join(line[1:].split()) for line in lines if line.startswith("-")}
+    added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
+    return tuple(line for line in added if not line.strip() or " ".join(line.split()) not in removed)
+
+
+def _known_at_base(history: HistoryRepository, base: str, changed: ChangedCode) -> frozenset[str]:
+    """The names and texts on which source and tests of the change agree and that stand at the base already."""
+    source, tests = added_source(changed), failing_tests(changed)
+    names = sorted(source.names.keys() & tests.names | set(changed.missing_names))
+    texts = sorted({text for literal in source.texts if (text := literal.shown.strip()) and "\n" not in text})
+    return history.found_at(base, names, whole_words=True) | history.found_at(base, texts)

@@ -1,0 +1,131 @@
+"""Writes the instruction of a proven task, or says why the task is not fair."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+from outweigh.mining.fairness import ChangedCode, TaskInstruction, Unfairness, UnfairTask
+from outweigh.mining.instruction.facts_of_change import FailingTests, added_lines, added_source, facts, failing_tests
+from outweigh.mining.instruction.interface import Interface, find_interface
+from outweigh.mining.instruction.moves import is_pure_move
+from outweigh.mining.instruction.words import ChangeWords, words_of_change
+
+_MOST_TITLES = 20
+_SHORTEST_LEAK = 12
+_SHARED_STEMS = 2
+"""Words that a note about the work must share with the failing tests to be about what is wanted."""
+
+
+def write_instruction(changed: ChangedCode) -> TaskInstruction | UnfairTask:
+    """Write what is wanted and what the hidden tests need by name; an UnfairTask where that is not possible."""
+    if is_pure_move(changed.source_before, changed.source_after):
+        return UnfairTask(reason=Unfairness.PURE_MOVE)
+    words = words_of_change(changed.message, changed.subjects, changed.changelog)
+    words = words and _without_leaks(words, changed)
+    if words is None:
+        return UnfairTask(reason=Unfairness.NO_INSTRUCTION, detail=_first_line(changed.message))
+    tests = failing_tests(changed)
+    interface = find_interface(added_source(changed), tests, changed.known_at_base, changed.missing_names)
+    if interface.unstated_names:
+        return UnfairTask(reason=Unfairness.UNSTATED_NAME, detail=", ".join(interface.unstated_names))
+    if interface.unstated_texts:
+        return UnfairTask(reason=Unfairness.UNSTATED_TEXT, detail=_first_line(interface.unstated_texts[0])[:80])
+    checked = _checked(tests, changed)
+    if not _is_about(words, interface, checked):
+        return UnfairTask(reason=Unfairness.UNRELATED_TESTS, detail=words.title)
+    steps = tuple(step for step in words.steps if len(_stems(step) & checked) >= _SHARED_STEMS)
+    return TaskInstruction(
+        text=_text(replace(words, steps=steps), interface, tests), source=words.source, interface=interface.items
+    )
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def patch_lines(changed: ChangedCode) -> frozenset[str]:
+    """The lines of code that the change adds to or removes from source files, without spaces around them."""
+    return frozenset(
+        [
+            *_new_code(changed.source_before, changed.source_after),
+            *_new_code(changed.source_after, changed.source_before),
+        ]
+    )
+
+
+def _new_code(before: Mapping[str, str], after: Mapping[str, str]) -> Iterable[str]:
+    for path, text in after.items():
+        prose = facts(path, text).prose_lines
+        lines = text.splitlines()
+        for number in added_lines(before.get(path, ""), text):
+            line = lines[number - 1].strip()
+            if number not in prose and len(line) >= _SHORTEST_LEAK:
+                yield line
+
+
+def _without_leaks(words: ChangeWords, changed: ChangedCode) -> ChangeWords | None:
+    """The words without parts that quote a line of the patch."""
+    lines = patch_lines(changed)
+    title = words.title if not leaks(words.title, lines) else ""
+    details = tuple(part for part in words.details if not leaks(part, lines))
+    steps = tuple(part for part in words.steps if not leaks(part, lines))
+    if not title and not details:
+        return None
+    if not title:
+        title, details = details[0], details[1:]
+    return ChangeWords(title=title, details=details, steps=steps, source=words.source)
+
+
+def leaks(text: str, lines: Iterable[str]) -> bool:
+    """Whether a line of code of the patch stands in a text."""
+    compact = " ".join(text.split())
+    return any(line in compact and re.search(r"[^\w\s.,'-]", line) for line in lines)
+
+
+def _is_about(words: ChangeWords, interface: Interface, checked: set[str]) -> bool:
+    said = _stems(" ".join([words.title, *words.details]))
+    return bool(interface.items) or bool(said & checked)
+
+
+def _checked(tests: FailingTests, changed: ChangedCode) -> set[str]:
+    return _stems(" ".join([*tests.titles, *tests.names, *(text.shown for text in tests.texts), *changed.tests_after]))
+
+
+def _stems(text: str) -> set[str]:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text.replace("_", " "))
+    return {word.lower()[:5] for word in re.findall(r"[A-Za-z]{4,}", spaced)} - {
+        "test",
+        "tests",
+        "when",
+        "with",
+        "that",
+    }
+
+
+def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
+    blocks = [f"# {words.title}", *words.details, *(f"- {step}" for step in words.steps)]
+    titles = [title for title in map(_readable, tests.titles) if len(title.split()) >= 3]
+    if titles:
+        listed = "\n".join(f"- {title}" for title in titles[:_MOST_TITLES])
+        blocks.append(f"## Expected behaviour\n\nHidden tests check the change. Their titles are:\n\n{listed}")
+    if interface.items:
+        listed = "\n".join(f"- {item}" for item in interface.items)
+        blocks.append(
+            f"## Interface\n\nThe hidden tests use these names and texts, exactly as written here:\n\n{listed}"
+        )
+    return _joined(blocks)
+
+
+def _readable(title: str) -> str:
+    if re.fullmatch(r"\w+", title):
+        return re.sub(r"^tests?_+", "", title).replace("_", " ").strip()
+    return " ".join(title.split())
+
+
+def _joined(blocks: list[str]) -> str:
+    """The blocks as Markdown; points of one list stay together."""
+    text = blocks[0]
+    for previous, block in pairwise(blocks):
+        text += ("\n" if previous.startswith("- ") and block.startswith("- ") else "\n\n") + block
+    return text + "\n"

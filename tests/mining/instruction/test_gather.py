@@ -1,0 +1,68 @@
+"""What an instruction is made of is read from a real history."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.repositories import Repository
+
+from outweigh.mining.candidate import Candidate, CandidateKind
+from outweigh.mining.instruction.gather import gather_change, is_changelog
+from outweigh.mining.repository import open_history
+
+BASE = {
+    "src/net.py": "def connect(host):\n    return host\n",
+    "src/gone.py": "OLD = 1\n",
+    "tests/test_net.py": "def test_connect():\n    pass\n",
+    "docs/guide.md": "Use the proxy with care.\n",
+    "CHANGELOG.md": "# Changes\n\n- First release\n",
+}
+FIX = {
+    "src/net.py": 'def connect(host, proxy=None):\n    return host, proxy, "tunnel"\n',
+    "src/gone.py": None,
+    "tests/test_net.py": 'def test_connect():\n    assert connect("a", proxy="b") == ("a", "b", "tunnel")\n',
+    "CHANGELOG.md": "# Changes\n\n- Connections go through a *proxy*.\n-   First release\n",
+}
+
+
+def test_files_messages_and_changelog_of_both_sides_are_read(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    base, fix = repository.commit(BASE), repository.commit(FIX)
+    candidate = Candidate(
+        base=base,
+        fix=fix,
+        commits=(fix,),
+        kind=CandidateKind.COMMIT,
+        date=datetime(2026, 1, 1, tzinfo=UTC),
+        message="Connect through a proxy",
+        source_files=("src/net.py",),
+        test_files=("tests/test_net.py",),
+        other_files=("CHANGELOG.md",),
+        source_lines=2,
+    )
+
+    with open_history(repository.folder) as history:
+        changed = gather_change(
+            history, candidate, fail_to_pass=["test_connect"], passed_at_base=0, missing_names=["x"]
+        )
+
+    assert changed.source_before == {"src/net.py": BASE["src/net.py"], "src/gone.py": BASE["src/gone.py"]}
+    assert changed.source_after == {"src/net.py": FIX["src/net.py"]}
+    assert changed.tests_after == {"tests/test_net.py": FIX["tests/test_net.py"]}
+    assert changed.subjects == ("a change",)
+    assert changed.changelog == ("- Connections go through a *proxy*.",)
+    assert changed.missing_names == ("x",)
+    assert changed.known_at_base == {"proxy"}
+
+
+def test_changelogs_are_known_by_their_names() -> None:
+    paths = [
+        "CHANGELOG.md",
+        "CHANGES",
+        "docs/changes.rst",
+        "HISTORY.rst",
+        "NEWS",
+        "newsfragments/12.bugfix",
+        "src/history.py",
+    ]
+
+    assert [path for path in paths if not is_changelog(path)] == ["src/history.py"]
