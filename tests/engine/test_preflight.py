@@ -143,6 +143,35 @@ def test_a_solution_that_does_not_pass_blocks_the_task(trial: Trial) -> None:
     assert "does not contain the text '42'" in result.findings[0].message
 
 
+@pytest.mark.parametrize(
+    ("printed", "advice"),
+    [
+        (
+            "echo first >&2; echo the file is missing >&2; echo done",
+            "The last line that check 'verifier' printed: the file is missing",
+        ),
+        ("echo only this", "The last line that check 'verifier' printed: only this"),
+        ('echo \\"curl: (6) Could not resolve host: example.org\\"', "there is no network while a task runs"),
+        ("echo \\\"wget: bad address 'example.org'\\\" >&2", "there is no network while a task runs"),
+    ],
+)
+def test_a_check_that_fails_after_the_solution_is_quoted(trial: Trial, printed: str, advice: str) -> None:
+    verifier = f'{{ type = "reward", name = "verifier", run = "{printed}; exit 4" }}'
+
+    result = trial.run(verifier, solution="true\n")
+
+    assert advice in " ".join(finding.message for finding in result.findings)
+    assert not result.fit
+
+
+def test_output_of_checks_that_pass_is_not_quoted(trial: Trial) -> None:
+    loud = '{ type = "command", name = "loud", run = "echo Could not resolve host; grep -q 42 answer.txt" }'
+
+    result = trial.run(loud, solution="echo 42 > answer.txt\n")
+
+    assert result.findings == ()
+
+
 def test_a_solution_whose_script_fails_blocks_the_task(trial: Trial) -> None:
     result = trial.run(DONE, solution="echo 42 > answer.txt; echo oops >&2; exit 3\n")
 

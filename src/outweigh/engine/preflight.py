@@ -18,6 +18,7 @@ from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.evaluate import CaseNames, CheckEvaluation, CheckSubject, evaluate_checks
 from outweigh.engine.checks.unchanged_check import check_unchanged
+from outweigh.engine.preflight_output import findings_about_output
 from outweigh.engine.run_agent import show_solution
 from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, limit_to_task, watch_disk_quota
 from outweigh.engine.stages import (
@@ -134,25 +135,15 @@ def _result(
         findings=(
             *findings_before_work(task, untouched.results, noop.results, judged=context.judged),
             *findings_after_solution(oracle, None if solved is None else solved.problem),
-            *_findings_about_system(task, context, solved),
+            *_findings_about_output(solved, in_image=task.id in context.images),
             *findings_about_names(task, names),
         ),
     )
 
 
-_READ_ONLY = b"Read-only file system"
-
-
-def _findings_about_system(
-    task: Task, context: PreflightContext, solved: "_SolvedTry | None"
-) -> Iterator[PreflightFinding]:
-    """What to do about a solution or a check that writes to the system of the task's image."""
-    if solved is not None and solved.wrote_to_system and task.id in context.images and not solved.passes:
-        yield make_finding(
-            FindingKind.SOLUTION_FAILS,
-            "Its solution or a check writes outside of the workspace, where its image is read-only. To let programs "
-            "write there, set writable_system = true under [sandbox]; it is not kept for the checks.",
-        )
+def _findings_about_output(solved: "_SolvedTry | None", *, in_image: bool) -> Iterator[PreflightFinding]:
+    if solved is not None and not solved.passes:
+        yield from findings_about_output(solved.printed, solved.evaluation, in_image=in_image)
 
 
 def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Exception) -> PreflightResult:
@@ -200,15 +191,14 @@ class _SolvedTry:
     """What the checks showed after the solution, and how its script failed if it did.
 
     `evaluation` is the first, `names` are the test cases that two evaluations both reported, and `tests_kept` says that
-    the solution left the workspace's own tests alone. `wrote_to_system` says that something could not be written
-    outside the workspace.
+    the solution left the workspace's own tests alone. `printed` is the output of its script.
     """
 
     evaluation: CheckEvaluation
     names: Mapping[str, tuple[str, ...]]
     tests_kept: bool
     problem: str | None
-    wrote_to_system: bool
+    printed: tuple[bytes, ...]
 
     @property
     def passes(self) -> bool:
@@ -233,13 +223,12 @@ def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _Sol
             request.home.with_name("checks").rename(request.home.with_name("checks-before"))
             again = evaluate_workspace(task, context, request, subject).case_names
             names = {check: _common(cases, again.get(check, ())) for check, cases in first.case_names.items()}
-    printed = (done.stdout, done.stderr, *first.artifacts.values())
     return _SolvedTry(
         evaluation=first,
         names=names,
         tests_kept=tests_kept,
         problem=_failure_text(done),
-        wrote_to_system=any(_READ_ONLY in output for output in printed),
+        printed=(done.stdout, done.stderr),
     )
 
 
