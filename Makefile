@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev zsh fish man-db groff-base mandoc
+PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev zsh fish man-db groff-base mandoc golang-go
 
 .PHONY: setup parts agents demo check test nightly lint bench calibrate mutants docs site clean
 
@@ -19,19 +19,20 @@ $(READY): pyproject.toml
 parts:
 	@sh scripts/install_parts.sh $(PARTS)
 
-# Agents and harnesses that tests start, and programs that read exports, in a folder of their own; `make agents AGENTS=codex` for fewer.
+# Agents, harnesses and test runners that tests start, and programs that read exports, in a folder of their own; `make agents AGENTS=codex` for fewer.
 AGENTS := claude-code codex mini-swe-agent gemini-cli qwen-code opencode goose aider pi copilot cline kimi
 READERS := inspect
 HARNESSES := harbor
+RUNNERS := jest vitest mocha
 agents: setup
-	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS) $(READERS) $(HARNESSES)
+	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS) $(READERS) $(HARNESSES) $(RUNNERS)
 
 demo: setup
 	@rm -rf build/demo
 	@$(BIN)/outweigh demo -o build/demo
 
 # Before every commit, in two minutes: lint, and the tests that need no agent, sandbox program or browser.
-HEAVY := needs_agent or needs_browser or needs_bubblewrap or needs_container or slow
+HEAVY := needs_agent or needs_runner or needs_browser or needs_bubblewrap or needs_container or slow
 check: lint
 	$(BIN)/pytest -n auto --dist loadfile --quiet -m 'not ($(HEAVY))'
 

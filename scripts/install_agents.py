@@ -1,4 +1,4 @@
-"""Installs agents and harnesses that tests start, and programs that read exports, into a folder of the project.
+"""Installs agents, harnesses and test runners that tests start, and readers of exports, into a folder of the project.
 
     python -m scripts.install_agents FOLDER NAME...
 
@@ -71,7 +71,14 @@ HARNESSES = {
     "harbor": Recipe(program="harbor", python_packages=("harbor==0.24.0",), oldest_python=(3, 12)),
 }
 """Programs that make runs in the engine's place."""
-EVERYTHING = RECIPES | READERS | HARNESSES
+
+RUNNERS = {
+    "jest": Recipe(program="jest", npm_package="jest@30.2.0"),
+    "vitest": Recipe(program="vitest", npm_package="vitest@4.0.8"),
+    "mocha": Recipe(program="mocha", npm_package="mocha@11.7.5"),
+}
+"""Test runners, whose reports must be readable."""
+EVERYTHING = RECIPES | READERS | HARNESSES | RUNNERS
 
 
 class Workbench:

@@ -20,6 +20,7 @@ NEEDS = {
     "manual": "sets the manual page with man, groff and mandoc; `make parts` installs them",
     "privileges": "mounts a file system or limits memory: root, or user namespaces and cgroups",
     "python": "starts the system's python3",
+    "runner": "starts a test runner other than Python's; `make agents` and `make parts` install them",
     "shells": "asks zsh and fish what they complete; `make parts` installs them",
 }
 PLACES = {

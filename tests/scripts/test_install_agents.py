@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from scripts.install_agents import HARNESSES, READERS, RECIPES, Recipe, Workbench
+from scripts.install_agents import HARNESSES, READERS, RECIPES, RUNNERS, Recipe, Workbench
 
 from outweigh.plugins import load_adapter
 
@@ -15,7 +15,10 @@ def test_every_recipe_is_for_an_adapter_and_links_its_program(name: str) -> None
     assert load_adapter("agent", name).program == RECIPES[name].program
 
 
-@pytest.mark.parametrize(("variable", "recipes"), [("AGENTS", RECIPES), ("READERS", READERS), ("HARNESSES", HARNESSES)])
+@pytest.mark.parametrize(
+    ("variable", "recipes"),
+    [("AGENTS", RECIPES), ("READERS", READERS), ("HARNESSES", HARNESSES), ("RUNNERS", RUNNERS)],
+)
 def test_make_installs_every_one_of_them(variable: str, recipes: dict[str, Recipe]) -> None:
     (line,) = [line for line in MAKEFILE.read_text().splitlines() if line.startswith(f"{variable} :=")]
 

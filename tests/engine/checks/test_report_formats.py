@@ -156,6 +156,7 @@ broken/b.go:3:2: undefined: x
 {"Action":"build-output","ImportPath":"example.com/m/broken","Output":"x"}
 {"Action":"fail","Package":"example.com/m/broken","Elapsed":0}
 {"Action":"pass","Package":"example.com/m/fine","Elapsed":0}
+FAIL\texample.com/m/older [build failed]
 """
 
 
@@ -166,6 +167,7 @@ def test_go_tests_that_do_not_end_have_failed_and_packages_that_do_not_build_are
         "example.com/m::TestB": SKIPPED,
         "example.com/m::TestPanics": FAILED,
         "example.com/m/broken": ERROR,
+        "example.com/m/older": ERROR,
     }
 
 

@@ -112,11 +112,18 @@ def read_go(content: bytes, _workspace: str) -> list[ReportedTest]:
     return [ReportedTest(case_name(*key), outcome) for key, outcome in tests.items()] + broken
 
 
+_GO_BROKEN = re.compile(rb"FAIL\t(\S+) \[(?:build|setup) failed\]")
+"""How Go before 1.24 reports a package that cannot be built."""
+
+
 def _go_events(content: bytes) -> Iterator[_GoEvent]:
     """The events of a stream, between whose lines the compiler may print."""
     decoder = msgspec.json.Decoder(_GoEvent)
     found = False
     for line in content.split(b"\n"):
+        if (broken := _GO_BROKEN.match(line)) is not None:
+            found = True
+            yield _GoEvent(Action="fail", Package=broken[1].decode("utf-8", "replace"))
         if not line.startswith(b"{"):
             continue
         try:

@@ -1,0 +1,84 @@
+"""Tests of JavaScript, TypeScript and Ruby files: blocks with titles within blocks with titles."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from outweigh.mining.runners.code_blocks import ANY_TEXT, TestBlock, closing
+
+_SCRIPT_CALL = re.compile(
+    r"(?<![\w$.])(?P<kind>describe|context|suite|it|test|specify|bench|xit|fit|xtest|xdescribe|fdescribe)"
+    r"(?P<more>(?:\.\w+)*)\s*(?=[(`])"
+)
+_GROUPS = frozenset({"describe", "context", "suite", "xdescribe", "fdescribe"})
+_TITLE = re.compile(r"\(\s*(?P<quote>['\"`])(?P<title>(?:\\.|(?!(?P=quote)).)*)(?P=quote)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_INSERTED = re.compile(r"\$\{[^}]*\}|%[sdifjopc#]|\$\w+(?:\.\w+)*")
+
+
+def find_script_blocks(text: str, blank: str) -> Sequence[TestBlock]:
+    """The tests of a JavaScript or TypeScript file, by the titles of all blocks around them."""
+    return list(_script_blocks(text, blank))
+
+
+def _script_blocks(text: str, blank: str) -> Iterator[TestBlock]:
+    around: list[TestBlock] = []
+    for found in _SCRIPT_CALL.finditer(blank):
+        opening = _arguments(blank, found.end(), is_table="each" in found["more"] or blank[found.end()] == "`")
+        if opening is None:
+            continue
+        end = closing(blank, opening, "()")
+        title = _title(text, opening, dynamic="each" in found["more"])
+        around = [block for block in around if block.end > found.start()]
+        block = TestBlock("::".join((*(each.name for each in around[-1:]), title)), found.start(), end)
+        if found["kind"] in _GROUPS or ".describe" in found["more"]:
+            around.append(block)
+        elif not found["more"].startswith((".before", ".after")):
+            yield block
+
+
+def _arguments(blank: str, at: int, *, is_table: bool) -> int | None:
+    """Where the arguments with the title start; those of `each` with its table come before them."""
+    if is_table:
+        # A template is blank in the copy, and a table in parentheses is skipped.
+        at = closing(blank, at, "()") if blank[at] == "(" else at
+        at = blank.find("(", at)
+        return None if at < 0 else at
+    return at if blank[at] == "(" else None
+
+
+def _title(text: str, opening: int, *, dynamic: bool) -> str:
+    found = _TITLE.match(text, opening)
+    if found is None:
+        return ANY_TEXT
+    title = _ESCAPE.sub(r"\1", found["title"])
+    return _INSERTED.sub(ANY_TEXT, title) if dynamic or found["quote"] == "`" else title
+
+
+_RUBY_BLOCK = re.compile(
+    r"^(?P<indent>[ \t]*)(?:RSpec\.)?(?P<kind>describe|context|feature|it|specify|example|scenario|its|test)\b[ (]*"
+    r"(?:(?P<quote>['\"])(?P<title>(?:\\.|(?!(?P=quote)).)*)(?P=quote)|(?P<word>[A-Z][\w:]*))?[^\n]*\bdo\b[^\n]*$",
+    re.MULTILINE,
+)
+_RUBY_GROUPS = frozenset({"describe", "context", "feature"})
+
+
+def find_ruby_blocks(text: str, _blank: str) -> Sequence[TestBlock]:
+    """The examples of an RSpec file, by their own titles; a block ends where `end` has its indentation."""
+    return list(_ruby_blocks(text))
+
+
+def _ruby_blocks(text: str) -> Iterator[TestBlock]:
+    for found in _RUBY_BLOCK.finditer(text):
+        if found["kind"] in _RUBY_GROUPS:
+            continue
+        end = re.compile(rf"^{found['indent']}end\b[^\n]*$", re.MULTILINE).search(text, found.end())
+        title = found["title"]
+        name = ANY_TEXT if title is None else re.sub(r"#\{[^}]*\}", ANY_TEXT, title)
+        yield TestBlock(name, found.start(), len(text) if end is None else end.end())
+
+
+def matches_name(pattern: str, name: str) -> bool:
+    """Whether a name fits one in which parts are unknown."""
+    if ANY_TEXT not in pattern:
+        return pattern == name
+    return re.fullmatch(".*".join(map(re.escape, pattern.split(ANY_TEXT))), name, re.DOTALL) is not None
