@@ -49,6 +49,7 @@ PLACES = {
     "ci/test_own_suite.py": "slow",
     "examples/test_demo.py": "slow",
     "interop/test_fuzz.py": "slow",
+    "mining/test_proof.py": "slow",
     "packaging": "slow",
     "agents/test_acp.py": "slow",
     "architecture/test_command_line.py": "slow",

@@ -16,13 +16,15 @@ from tests.repositories import Repository
 from outweigh.engine.checks.test_reports.reported_test import TestOutcome
 from outweigh.mining.candidate import Candidate, CandidateKind
 from outweigh.mining.dependencies import InstalledDependencies
-from outweigh.mining.proof import ProofContext
+from outweigh.mining.proof import ProofContext, ProofLimits
 from outweigh.mining.repository import open_history
 from outweigh.mining.runners.runner import ReadFile, Runner
 from outweigh.model.suite import SandboxSpec
+from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
 Files = Mapping[str, str | None]
+USUAL_LIMITS = ProofLimits()
 _PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
@@ -115,18 +117,20 @@ def open_proofs(
     scratch: Path,
     dependencies: InstalledDependencies | None,
     runner: Runner | None = None,
-    longest_seconds: float = 300.0,
+    limits: ProofLimits = USUAL_LIMITS,
+    sandboxes: SandboxProvider | None = None,
+    read_only: Sequence[str] = (),
 ) -> Iterator[ProofContext]:
     """What proofs of a history need."""
     scratch.mkdir(exist_ok=True)
     with open_history(history.repository.folder) as opened:
         yield ProofContext(
             history=opened,
-            sandboxes=BubblewrapSandboxProvider(),
-            sandbox=SandboxSpec(read_only=[sys.base_prefix]),
+            sandboxes=sandboxes or BubblewrapSandboxProvider(),
+            sandbox=SandboxSpec(read_only=[sys.base_prefix, *read_only]),
             scratch=scratch,
             label="tests",
             find_runner=lambda _: runner or PytestRunner(),
             install=lambda _candidate, _base: dependencies,
-            longest_seconds=longest_seconds,
+            limits=limits,
         )

@@ -1,14 +1,23 @@
 """A candidate is proven where its tests fail before the change and pass after it, every time."""
 
+import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.mining.small_history import Files, install_pytest, make_history, open_proofs
+from tests.mining.small_history import Files, PytestRunner, install_pytest, make_history, open_proofs
 from tests.prerequisites import require
 
-from outweigh.mining.dependencies import InstalledDependencies
-from outweigh.mining.proof import FailedProof, ProvenTask, prove
+from outweigh.engine.checks.check_sandbox import TESTS_MOUNT
+from outweigh.mining.candidate import Candidate
+from outweigh.mining.dependencies import DependencyError, InstalledDependencies
+from outweigh.mining.proof import FailedProof, ProofLimits, ProvenTask, prove
+from outweigh.mining.proof_fault import ProofFault
+from outweigh.ports.sandboxes import Sandbox, SandboxRequest
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
 pytestmark = pytest.mark.needs_bubblewrap
@@ -38,9 +47,10 @@ def attempt(tmp_path: Path, with_pytest: InstalledDependencies) -> Callable[...,
     """Prove the change from the first files to the second ones."""
     require("bubblewrap", BubblewrapSandboxProvider().missing())
 
-    def attempt(before: Files, after: Files, *, longest_seconds: float = 300.0) -> ProvenTask | FailedProof:
+    def attempt(before: Files, after: Files, **settings: Any) -> ProvenTask | FailedProof:
         history = make_history(tmp_path / "repository", before, after)
-        with open_proofs(history, tmp_path / "scratch", with_pytest, longest_seconds=longest_seconds) as context:
+        wanted = {"dependencies": with_pytest, **settings}
+        with open_proofs(history, tmp_path / "scratch", **wanted) as context:
             return prove(history.candidate(), context)
 
     return attempt
@@ -59,3 +69,203 @@ def test_a_change_whose_test_fails_before_and_passes_after_is_proven(attempt: At
     assert proven.missing_names == proven.unstable == ()
     assert proven.dependencies == "pytest"
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_a_name_that_the_tests_need_and_the_change_adds_is_stated(attempt: Attempt) -> None:
+    after = {
+        "work.py": "def double(n):\n    return n\n\n\ndef triple(n):\n    return 3 * n\n",
+        "tests/test_work.py": "from work import double, triple\n\n\ndef test_three():\n    assert triple(1) == 3\n",
+    }
+
+    proven = attempt(BASE, after)
+
+    assert isinstance(proven, ProvenTask)
+    assert proven.fail_to_pass == ("tests.test_work::test_three",)
+    assert proven.missing_names == ("triple",)
+    assert proven.passed_at_base == 0
+
+
+@pytest.mark.parametrize(
+    ("after", "fault", "named"),
+    [
+        (
+            {
+                "work.py": "def double(n):\n    return n + n\n",
+                "numbers.txt": "4",
+                "tests/test_work.py": "text = open('numbers.txt').read()\n\n\ndef test_four():\n    assert text\n",
+            },
+            ProofFault.WRONG_RED,
+            "numbers.txt",
+        ),
+        (
+            {"work.py": "def double(n):\n    return n + n\n", "tests/test_work.py": "def test_new():\n    pass\n"},
+            ProofFault.BASE_NOT_RED,
+            "tests.test_work::test_new",
+        ),
+        (
+            {"work.py": "def double(n):\n    return 0\n", "tests/test_work.py": FIX["tests/test_work.py"]},
+            ProofFault.FIX_NOT_GREEN,
+            "tests.test_work::test_two",
+        ),
+    ],
+)
+def test_what_cannot_be_proven_has_a_reason_that_names_it(
+    attempt: Attempt, after: Files, fault: ProofFault, named: str
+) -> None:
+    failed = attempt(BASE, after)
+
+    assert isinstance(failed, FailedProof)
+    assert failed.fault is fault
+    assert named in failed.detail
+
+
+HANGS = "import time\nfrom work import double\n\n\ndef test_two():\n    while double(2) != 4:\n        time.sleep(1)\n"
+
+
+def test_a_run_that_is_stopped_at_its_limit_is_never_red(attempt: Attempt) -> None:
+    limits = ProofLimits(least_seconds=1.0, times_measured=1.5)
+
+    failed = attempt(BASE, {**FIX, "tests/test_work.py": HANGS}, limits=limits)
+
+    assert isinstance(failed, FailedProof)
+    assert failed.fault is ProofFault.TIMED_OUT
+    assert "before the change" in failed.detail
+
+
+def test_tests_that_never_end_after_the_change_are_stopped(attempt: Attempt) -> None:
+    failed = attempt(
+        BASE, {"work.py": "double = int\n", "tests/test_work.py": HANGS}, limits=ProofLimits(longest_seconds=1)
+    )
+
+    assert isinstance(failed, FailedProof)
+    assert failed.fault is ProofFault.TIMED_OUT
+    assert "after the change" in failed.detail
+
+
+class CountingSandboxes:
+    """bubblewrap with a file that says how many sandboxes with tests were opened before."""
+
+    def __init__(self, folder: Path) -> None:
+        self._real = BubblewrapSandboxProvider()
+        self._file = folder / "count"
+        self._count = 0
+        self.name = self._real.name
+        self.missing, self.sweep = self._real.missing, self._real.sweep
+
+    def open(self, request: SandboxRequest) -> AbstractContextManager[Sandbox]:
+        if any(mount.target == TESTS_MOUNT for mount in request.mounts):
+            self._count += 1
+            self._file.write_text(str(self._count))
+        return self._real.open(request)
+
+
+LAST_RUN = 7
+"""Green and red once, the base's own tests, then red twice and green twice."""
+
+
+@pytest.mark.parametrize(("stable_test", "outcome"), [(True, ProvenTask), (False, FailedProof)])
+def test_tests_that_differ_between_repeats_are_named(
+    attempt: Attempt, tmp_path: Path, stable_test: bool, outcome: type
+) -> None:
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    flaky = (
+        "from pathlib import Path\nfrom work import double\n\n\ndef test_flaky():\n"
+        f"    assert double(2) == 4\n    assert int(Path('{shown}/count').read_text()) != {LAST_RUN}\n"
+    )
+    more = "\n\ndef test_two():\n    assert double(2) == 4\n" if stable_test else ""
+
+    found = attempt(
+        BASE, {**FIX, "tests/test_work.py": flaky + more}, sandboxes=CountingSandboxes(shown), read_only=[str(shown)]
+    )
+
+    assert isinstance(found, outcome)
+    assert (shown / "count").read_text() == str(LAST_RUN)
+    if isinstance(found, ProvenTask):
+        assert found.unstable == ("tests.test_work::test_flaky",)
+        assert found.fail_to_pass == ("tests.test_work::test_two",)
+        assert found.draft.must_pass == (*found.fail_to_pass, *found.pass_to_pass)
+    else:
+        assert (found.fault, found.detail) == (ProofFault.FLAKY, "'tests.test_work::test_flaky'")
+
+
+def test_a_red_that_turns_green_by_itself_is_flaky(attempt: Attempt, tmp_path: Path) -> None:
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    sometimes = (
+        "from pathlib import Path\nfrom work import double\n\n\ndef test_flaky():\n"
+        f"    assert double(2) == 4 or int(Path('{shown}/count').read_text()) == 5\n"
+    )
+
+    found = attempt(
+        BASE, {**FIX, "tests/test_work.py": sometimes}, sandboxes=CountingSandboxes(shown), read_only=[str(shown)]
+    )
+
+    assert isinstance(found, FailedProof)
+    assert (found.fault, found.detail) == (ProofFault.FLAKY, "'tests.test_work::test_flaky'")
+
+
+class ExitCodeRunner(PytestRunner):
+    """pytest without a report."""
+
+    report_format = None  # type: ignore[assignment]
+
+
+def test_without_a_report_three_exit_codes_each_way_tell(attempt: Attempt) -> None:
+    proven = attempt(BASE, FIX, runner=ExitCodeRunner())
+
+    assert isinstance(proven, ProvenTask)
+    assert proven.fail_to_pass == proven.draft.must_pass == ()
+
+
+def test_later_code_of_the_project_in_its_dependencies_is_a_leak(
+    attempt: Attempt, tmp_path: Path, with_pytest: InstalledDependencies
+) -> None:
+    copied = tmp_path / "with-copy"
+    shutil.copytree(with_pytest.folder, copied, symlinks=True)
+    lines = (
+        "def double(n):\n    if not isinstance(n, int):\n        raise TypeError('numbers only')\n    return n + n\n"
+    )
+    (copied / "bundled.py").write_text(f"# a tool that brings the project along\n{lines}")
+
+    failed = attempt(BASE, {**FIX, "work.py": lines}, dependencies=replace(with_pytest, folder=copied))
+
+    assert isinstance(failed, FailedProof)
+    assert failed.fault is ProofFault.LEAK
+    assert "/opt/dependencies/bundled.py has lines of the change" in failed.detail
+
+
+def test_dependencies_that_cannot_be_installed_are_a_reason(tmp_path: Path) -> None:
+    def fail(_candidate: Candidate, base: Path) -> InstalledDependencies:
+        assert (base / "work.py").read_text() == BASE["work.py"]
+        raise DependencyError("there is no such package")
+
+    history = make_history(tmp_path / "repository", BASE, FIX)
+    with open_proofs(history, tmp_path / "scratch", None) as context:
+        failed = prove(history.candidate(), replace(context, install=fail))
+        unknown = prove(history.candidate(), replace(context, find_runner=lambda _: None))
+
+    assert isinstance(failed, FailedProof)
+    assert (failed.fault, failed.detail) == (ProofFault.SETUP_FAILED, "there is no such package")
+    assert isinstance(unknown, FailedProof)
+    assert unknown.fault is ProofFault.NO_RUNNER
+
+
+def test_eight_proofs_at_once_give_the_same_results_as_one(tmp_path: Path, with_pytest: InstalledDependencies) -> None:
+    right = make_history(tmp_path / "right", BASE, FIX)
+    vacuous = make_history(
+        tmp_path / "vacuous", BASE, {"work.py": "double = int\n", "tests/test_work.py": "def test_n(): ...\n"}
+    )
+    with (
+        open_proofs(right, tmp_path / "scratch", with_pytest) as proving,
+        open_proofs(vacuous, tmp_path / "scratch", with_pytest) as refusing,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        tried = [threads.submit(prove, right.candidate(), proving) for _ in range(4)]
+        refused = [threads.submit(prove, vacuous.candidate(), refusing) for _ in range(4)]
+        proven, failed = [each.result() for each in tried], [each.result() for each in refused]
+
+    assert [each.fail_to_pass for each in proven if isinstance(each, ProvenTask)] == [
+        ("tests.test_work::test_two",)
+    ] * 4
+    assert [each.fault for each in failed if isinstance(each, FailedProof)] == [ProofFault.BASE_NOT_RED] * 4

@@ -47,10 +47,7 @@ from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.workspace.cache import WorkspaceCache
 
 REPORT = "report"
-LONGEST_SECONDS = 600.0
-"""How long the tests of a candidate may take after the change; the limits of all other runs follow from that."""
-_LEAST_SECONDS = 120.0
-_TIMES_MEASURED = 20.0
+_SOLUTION_SECONDS = 120.0
 _OTHER_FILES = 4
 
 
@@ -87,6 +84,21 @@ class FailedProof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProofLimits:
+    """How long tests may take: after the change at most `longest_seconds`, and in every other run many times as long as
+    they took then, because other proofs may run beside them.
+    """
+
+    longest_seconds: float = 600.0
+    least_seconds: float = 120.0
+    times_measured: float = 20.0
+
+    def after(self, seconds: float) -> float:
+        """The limit of a run of tests that took so long after the change."""
+        return max(self.least_seconds, self.times_measured * seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProofContext:
     """What proofs need. `find_runner` and `install` are asked once per candidate.
 
@@ -102,7 +114,7 @@ class ProofContext:
     find_runner: Callable[[Candidate], Runner | None]
     install: Callable[[Candidate, Path], InstalledDependencies | None]
     cancel: Event = field(default_factory=Event)
-    longest_seconds: float = LONGEST_SECONDS
+    limits: ProofLimits = field(default_factory=ProofLimits)
 
 
 def prove(candidate: Candidate, context: ProofContext) -> ProvenTask | FailedProof:
@@ -129,7 +141,7 @@ def _prove(candidate: Candidate, context: ProofContext, folder: Path) -> ProvenT
         raise UnprovenError(ProofFault.NO_RUNNER)
     bench = _set_up(candidate, context, folder, runner)
     draft, green = _measure(bench)
-    limit = max(_LEAST_SECONDS, _TIMES_MEASURED * green.seconds)
+    limit = context.limits.after(green.seconds)
     runs = bench.runs(draft)
     red = runs.run(RUN_SCRIPT, solved=False, timeout_seconds=limit)
     if red.exit_code is None:
@@ -188,7 +200,7 @@ class _Bench:
             report_format=self.runner.report_format,
             dependencies=self.dependencies,
             others=tuple(others),
-            check_seconds=self.context.longest_seconds,
+            check_seconds=self.context.limits.longest_seconds,
         )
 
     def load(self, draft: MinedDraft) -> Task:
@@ -229,7 +241,7 @@ def _set_up(candidate: Candidate, context: ProofContext, folder: Path, runner: R
         scratch=folder / "tries",
         sandbox=context.sandbox,
         label=f"{context.label}:{candidate.short}",
-        solution_timeout_seconds=_LEAST_SECONDS,
+        solution_timeout_seconds=_SOLUTION_SECONDS,
         cancel=context.cancel,
     )
     return _Bench(
@@ -272,7 +284,7 @@ class _OneWorkspace:
 
 def _measure(bench: _Bench) -> tuple[MinedDraft, TestResults]:
     """Run the hidden tests after the change, with other tests beside them as far as there is time for both."""
-    limit = bench.context.longest_seconds
+    limit = bench.context.limits.longest_seconds
     for others in dict.fromkeys((_other_test_files(bench), ())):
         draft = bench.draft(others)
         green = bench.runs(draft).run(RUN_SCRIPT, solved=True, timeout_seconds=limit)

@@ -70,19 +70,18 @@ def _stated_names(output: str) -> Iterator[str]:
 
 def _added_by(stated: str, fix: FixText) -> Iterator[str]:
     """What of a name that was said to be missing is new: a new file that it means, or words that the change adds."""
-    path = _module_path(stated)
-    if path and any(_is_module(path, added) for added in fix.added_paths):
+    if any(_is_module(path, added) for path in _module_paths(stated) for added in fix.added_paths):
         yield stated
         return
     yield from (part for part in _PARTS.findall(stated)[-1:] if part in fix.names or part in fix.words)
 
 
-def _module_path(stated: str) -> str:
-    """The name of a module as the end of a path without a suffix, as far as one can tell from the name alone."""
-    bare = stated.replace("::", "/").removeprefix("node:")
-    if "/" not in bare:
-        bare = bare.replace(".", "/")
-    return "/".join(part for part in bare.split("/") if part not in ("", ".", ".."))
+def _module_paths(stated: str) -> Iterator[str]:
+    """The ends of paths that the name of a module can mean: it may be a path itself, or have dots between its parts."""
+    for bare in (stated, stated.replace("::", "/"), stated.replace(".", "/")):
+        parts = [part for part in bare.split("/") if part not in ("", ".", "..")]
+        if parts:
+            yield "/".join(parts)
 
 
 def _is_module(path: str, added: str) -> bool:
