@@ -78,9 +78,9 @@ def _without_leaks(words: ChangeWords, changed: ChangedCode) -> ChangeWords | No
 
 
 def leaks(text: str, lines: Iterable[str]) -> bool:
-    """Whether a line of code of the patch stands in a text."""
-    compact = " ".join(text.split())
-    return any(line in compact and re.search(r"[^\w\s.,'-]", line) for line in lines)
+    """Whether a line of code of the patch stands in a text, however it is spaced."""
+    compact = "".join(text.split())
+    return any("".join(line.split()) in compact for line in lines if re.search(r"[^\w\s.,'-]", line))
 
 
 def _is_about(words: ChangeWords, interface: Interface, checked: set[str]) -> bool:
