@@ -6,12 +6,27 @@ from pathlib import Path
 
 from outweigh.model.task_environment import DEPENDENCIES_INSIDE as DEPENDENCIES_INSIDE  # noqa: PLC0414 - used from here
 
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DependencyOptions:
+    """What the user says about dependencies.
+
+    `setup` is a command that installs them in place of what manifests say. `python` is a version such as `3.11`.
+    """
+
+    setup: str | None = None
+    python: str | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DependencySet:
-    """What is to be installed for a commit. `key` is a hash of all the rest: manifests, command, date, interpreter.
+    """What is to be installed for a commit. `key` is a hash of all the rest: manifests, commands, date, interpreter.
 
-    `before` is the day after which released versions are ignored.
+    `before` is the day after which released versions are ignored. `fallbacks` are other lists of commands, tried one
+    after the other where `commands` fail. `interpreter` is the Python of this machine that is used. `names` are those
+    of the project itself, by ecosystem (`python`, `node`). `notes` are for the recipe.
     """
 
     key: str
@@ -19,6 +34,11 @@ class DependencySet:
     manifests: Mapping[str, str]
     before: str | None
     version: str | None = None
+    fallbacks: tuple[tuple[str, ...], ...] = ()
+    interpreter: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    project_version: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,4 +57,8 @@ class InstalledDependencies:
 
 
 class DependencyError(Exception):
-    """The dependencies of a commit could not be installed; the message says what failed."""
+    """The dependencies of a commit could not be installed; the message says what failed, `output` is its end."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output

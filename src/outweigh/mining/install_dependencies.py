@@ -1,0 +1,348 @@
+"""Installs the dependencies of a commit in a sandbox that reaches the package registries and nothing else.
+
+The sandbox has the base commit's files as its workspace, so that the project is linked from the place where every task
+has it, and an empty `/opt/dependencies` that it fills. Caches are those of one suite: code of the repository runs while
+it is installed and could write to them, so no other repository uses them.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+from outweigh.engine.sandbox_request import RunEgress, watch_disk_quota
+from outweigh.gateway.egress_proxy import EgressProxy
+from outweigh.gateway.event_loop_thread import EventLoopThread
+from outweigh.mining.dependencies import (
+    DEPENDENCIES_INSIDE,
+    SYSTEM_PATH,
+    DependencyError,
+    DependencySet,
+    InstalledDependencies,
+)
+from outweigh.mining.own_copies import connect_project, later_copies, move_node_modules, site_packages
+from outweigh.mining.python_plan import PYTHON_INSIDE, VENV, VERSION_VARIABLES
+from outweigh.mining.registries import node_registry, python_index, registry_hosts, registry_variables
+from outweigh.model.failure import detail_line
+from outweigh.ports.sandboxes import (
+    CommandEnding,
+    CompletedCommand,
+    Mount,
+    SandboxError,
+    SandboxProvider,
+    SandboxRequest,
+)
+from outweigh.sandbox.base_sandbox import WORKSPACE
+from outweigh.workspace.trash import remove_tree
+
+_CACHE_INSIDE = "/opt/cache"
+_NODE_INSIDE = f"{DEPENDENCIES_INSIDE}/node"
+_GENERATED_INSIDE = f"{DEPENDENCIES_INSIDE}/generated"
+_SHOWN_OUTPUT = 2000
+# Files that a build writes into the workspace and that imports need; other products of a build are made of code that
+# may be later than the commit.
+_GENERATED = re.compile(r"_?version(?:_info|_generated)?\.(?:py|txt|json)|.*\.so", re.IGNORECASE)
+_NOT_SOURCE = frozenset({"node_modules", "__pycache__", ".git", "build", "dist", ".venv", "venv", ".eggs"})
+_SETTINGS = {
+    "LANG": "C.UTF-8",
+    "CI": "1",
+    "UV_LINK_MODE": "copy",
+    "UV_NO_CONFIG": "1",
+    "UV_PYTHON_DOWNLOADS": "never",
+    "UV_NO_PROGRESS": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+    "npm_config_audit": "false",
+    "npm_config_fund": "false",
+    "npm_config_update_notifier": "false",
+    # Tests of a commit need no browsers and hooks, and these come from other hosts.
+    "HUSKY": "0",
+    "PUPPETEER_SKIP_DOWNLOAD": "1",
+    "PUPPETEER_SKIP_CHROMIUM_DOWNLOAD": "1",
+    "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
+    "CYPRESS_INSTALL_BINARY": "0",
+    "ELECTRON_SKIP_BINARY_DOWNLOAD": "1",
+    "GOTOOLCHAIN": "local",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallLimits:
+    """What one installation may take."""
+
+    seconds: float = 1200.0
+    disk_mb: int = 8192
+    memory_mb: int = 6144
+    processes: int = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallSetting:
+    """What all installations of a suite share. `variables` and `hosts` are those of this machine's registries."""
+
+    sandboxes: SandboxProvider
+    variables: Mapping[str, str]
+    hosts: Sequence[str]
+    cancel: Event = field(default_factory=Event)
+    image: str | None = None
+    limits: InstallLimits = field(default_factory=InstallLimits)
+    label: str = "outweigh-dependencies"
+
+
+def machine_setting(
+    sandboxes: SandboxProvider,
+    *,
+    allow_hosts: Sequence[str] = (),
+    cancel: Event | None = None,
+    image: str | None = None,
+) -> InstallSetting:
+    """The setting for the registries that this machine's tools are configured with."""
+    index, registry = python_index(os.environ), node_registry(os.environ)
+    return InstallSetting(
+        sandboxes=sandboxes,
+        variables=registry_variables(index, registry, os.environ),
+        hosts=(*registry_hosts(index, registry), *allow_hosts),
+        cancel=cancel or Event(),
+        image=image,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallPlace:
+    """Folders of the host: `build` is new and on the file system of the result, `cache` is shared by a suite.
+
+    `python` is a copied interpreter, None where the system's own is used.
+    """
+
+    build: Path
+    cache: Path
+    python: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The dependencies, while they are installed."""
+        return self.build / "dependencies"
+
+
+def install(
+    wanted: DependencySet, base_tree: Path, place: InstallPlace, setting: InstallSetting
+) -> tuple[InstalledDependencies, tuple[str, ...]]:
+    """Install into `place.folder`; returns what was installed, and the commands that did it.
+
+    Raises DependencyError with the reason of the first list of commands where all fail.
+    """
+    first: DependencyError | None = None
+    for commands in (wanted.commands, *wanted.fallbacks):
+        try:
+            _prepare(place, base_tree)
+            _run_commands(commands, wanted, place, setting)
+        except DependencyError as fault:
+            first = first or fault
+            if setting.cancel.is_set():
+                break
+            continue
+        return _finish(wanted, base_tree, place), commands
+    assert first is not None
+    raise first
+
+
+def _prepare(place: InstallPlace, base_tree: Path) -> None:
+    remove_tree(place.build)
+    for folder in (place.folder, place.build / "home"):
+        folder.mkdir(parents=True)
+    place.cache.mkdir(parents=True, exist_ok=True)
+    if place.python is not None:
+        (place.folder / "python").mkdir()
+    shutil.copytree(base_tree, place.build / "workspace", symlinks=True, ignore=shutil.ignore_patterns(".git"))
+
+
+def _run_commands(commands: Sequence[str], wanted: DependencySet, place: InstallPlace, setting: InstallSetting) -> None:
+    limits = setting.limits
+    with (
+        EventLoopThread() as background,
+        watch_disk_quota(place.build, limits.disk_mb, setting.cancel) as quota,
+        watch_disk_quota(place.cache, limits.disk_mb, quota.cancel) as cache_quota,
+    ):
+        egress = RunEgress(EgressProxy(setting.hosts, background) if setting.hosts else None)
+        request = _request(place, setting, egress, cache_quota.cancel)
+        try:
+            with setting.sandboxes.open(request) as sandbox:
+                environment = {**install_variables(wanted, place, setting), **egress.variables(sandbox)}
+                for command in commands:
+                    done = sandbox.exec(["sh", "-c", command], environment=environment, timeout_seconds=limits.seconds)
+                    _require_success(command, done, egress, quota.exceeded() or cache_quota.exceeded(), limits)
+        except SandboxError as fault:
+            raise DependencyError(f"the sandbox for installing does not work: {fault}") from fault
+
+
+def _request(place: InstallPlace, setting: InstallSetting, egress: RunEgress, cancel: Event) -> SandboxRequest:
+    mounts = [
+        Mount(source=place.folder, target=DEPENDENCIES_INSIDE, writable=True),
+        Mount(source=place.cache, target=_CACHE_INSIDE, writable=True),
+    ]
+    if place.python is not None:
+        mounts.append(Mount(source=place.python, target=PYTHON_INSIDE))
+    uv = find_uv()
+    return SandboxRequest(
+        workspace=place.build / "workspace",
+        home=place.build / "home",
+        label=setting.label,
+        read_only=() if uv is None or uv.is_relative_to("/usr") else (str(uv),),
+        ports=egress.ports,
+        image=setting.image,
+        memory_mb=setting.limits.memory_mb,
+        processes=setting.limits.processes,
+        cancel=cancel,
+        mounts=tuple(mounts),
+        disk_mb=setting.limits.disk_mb,
+    )
+
+
+def find_uv() -> Path | None:
+    """The program uv: beside the Python that runs outweigh, or on the PATH."""
+    beside = Path(sys.executable).with_name("uv")
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which("uv")
+    return None if found is None else Path(found).resolve()
+
+
+def install_variables(wanted: DependencySet, place: InstallPlace, setting: InstallSetting) -> dict[str, str]:
+    """The environment of the commands that install."""
+    uv = find_uv()
+    path = f"{VENV}/bin:{SYSTEM_PATH}" if uv is None else f"{VENV}/bin:{uv.parent}:{SYSTEM_PATH}"
+    version = {} if wanted.version is None else dict.fromkeys(VERSION_VARIABLES, wanted.version)
+    return {
+        **_SETTINGS,
+        **setting.variables,
+        "PATH": path,
+        "VIRTUAL_ENV": VENV,
+        "UV_CACHE_DIR": f"{_CACHE_INSIDE}/uv",
+        "PIP_CACHE_DIR": f"{_CACHE_INSIDE}/pip",
+        "npm_config_cache": f"{_CACHE_INSIDE}/npm",
+        **_library_path(place.python),
+        **version,
+    }
+
+
+def _library_path(python: Path | None) -> dict[str, str]:
+    """Where the loader finds the library of a copied interpreter."""
+    has_library = python is not None and any((python / "lib").glob("libpython*.so*"))
+    return {"LD_LIBRARY_PATH": f"{PYTHON_INSIDE}/lib"} if has_library else {}
+
+
+def _require_success(
+    command: str, done: CompletedCommand, egress: RunEgress, too_much: str | None, limits: InstallLimits
+) -> None:
+    if too_much is None and done.ending is CommandEnding.EXITED and done.exit_code == 0:
+        return
+    output = (done.stderr or done.stdout).decode(errors="replace").strip()
+    if too_much is not None:
+        ended = f"was stopped ({too_much})"
+    elif done.ending is CommandEnding.TIMED_OUT:
+        ended = f"was not done after {limits.seconds:g} s"
+    elif done.ending is CommandEnding.CANCELLED:
+        ended = "was cancelled"
+    else:
+        last = output.splitlines()[-1].strip() if output else ""
+        ended = f"ended with exit code {done.exit_code}" + (f": {detail_line(last)}" if last else "")
+    refused = egress.refused().decode().split()
+    hint = f" It wanted to reach {refused[0]}; allow that with --allow-host." if refused else ""
+    raise DependencyError(f"`{detail_line(command)}` {ended}.{hint}", output[-_SHOWN_OUTPUT:])
+
+
+def _finish(wanted: DependencySet, base_tree: Path, place: InstallPlace) -> InstalledDependencies:
+    """Connect the project with what was installed, and find later code of its own."""
+    folder, workspace = place.folder, place.build / "workspace"
+    variables: dict[str, str] = {}
+    setup: list[str] = []
+    path = [SYSTEM_PATH]
+    packages = site_packages(folder / "venv")
+    if packages is not None:
+        connect_project(
+            packages, wanted.names.get("python"), wanted.version or wanted.project_version, _sources(base_tree)
+        )
+        variables |= {"VIRTUAL_ENV": VENV, **_library_path(place.python)}
+        path.insert(0, f"{VENV}/bin")
+        if place.python is not None:
+            _link_tree(place.python, folder / "python")
+    if modules := move_node_modules(workspace, folder / "node"):
+        variables["NODE_PATH"] = f"{_NODE_INSIDE}/node_modules"
+        for each in modules:
+            _show_workspace_links(folder / "node" / each, Path(each))
+            setup.append(f"mkdir -p {each} && ln -sfn {_NODE_INSIDE}/{each}/* {_NODE_INSIDE}/{each}/.[!.]* {each}/")
+    variables |= _download_variables(folder)
+    if _keep_generated(workspace, base_tree, folder / "generated"):
+        setup.append(f"cp -R {_GENERATED_INSIDE}/. .")
+    hidden = tuple(sorted(later_copies(folder, dict(wanted.names), wanted.project_version)))
+    return InstalledDependencies(
+        key=wanted.key,
+        folder=folder,
+        variables={"PATH": ":".join(path), **variables},
+        setup=tuple(setup),
+        hidden=hidden,
+    )
+
+
+def _sources(base_tree: Path) -> tuple[str, ...]:
+    """The folders from which a project is imported that no tool has linked."""
+    return tuple(
+        f"{WORKSPACE}/{name}".rstrip("/") for name in ("src", "lib", "") if name == "" or (base_tree / name).is_dir()
+    )
+
+
+def _download_variables(folder: Path) -> dict[str, str]:
+    variables: dict[str, str] = {}
+    if (folder / "go").is_dir():
+        variables |= {
+            "GOMODCACHE": f"{DEPENDENCIES_INSIDE}/go",
+            "GOPROXY": "off",
+            "GOFLAGS": "-mod=mod",
+            "GONOSUMDB": "*",
+        }
+    if (folder / "cargo").is_dir():
+        variables |= {"CARGO_HOME": f"{DEPENDENCIES_INSIDE}/cargo", "CARGO_NET_OFFLINE": "true"}
+    return variables
+
+
+def _show_workspace_links(modules: Path, inside: Path) -> None:
+    """Let links to packages of the workspace itself lead there by their full path: they were relative to it."""
+    for link in (*modules.glob("*"), *modules.glob("@*/*")):
+        if link.is_symlink():
+            target = Path(WORKSPACE, inside, link.relative_to(modules)).parent / link.readlink()
+            link.unlink()
+            link.symlink_to(os.path.normpath(target))
+
+
+def _keep_generated(workspace: Path, base_tree: Path, target: Path) -> bool:
+    """Keep the files that the build wrote into the workspace and that imports need."""
+    found = [path for path in _new_files(workspace, base_tree) if _GENERATED.fullmatch(path.name)]
+    for path in found:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(workspace / path, target / path, follow_symlinks=False)
+    return bool(found)
+
+
+def _new_files(workspace: Path, base_tree: Path) -> Iterator[Path]:
+    for place, inside, names in os.walk(workspace):
+        inside[:] = [name for name in inside if name not in _NOT_SOURCE and not name.endswith(".egg-info")]
+        for name in names:
+            path = Path(place, name).relative_to(workspace)
+            if not os.path.lexists(base_tree / path) and not (workspace / path).is_symlink():
+                yield path
+
+
+def _link_tree(source: Path, target: Path) -> None:
+    """Show the files of a folder in another without copying them where the file system allows it."""
+    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True, copy_function=_link_or_copy)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

@@ -1,0 +1,148 @@
+"""Finds code of the project itself among its dependencies, which may be later than the commit.
+
+Installing links the project's workspace; a copy of it is replaced by a link. Some tools bring the project along as a
+dependency of their own: mocha brings commander, and pip carries copies of what it uses.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_FOUND_DEPTH = 12
+_EDITABLE = re.compile(rb'"editable"\s*:\s*true')
+
+
+def normal_name(name: str) -> str:
+    """The name of a Python package as all tools compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def site_packages(environment: Path) -> Path | None:
+    """The folder of a virtual environment into which packages are installed."""
+    return next(iter(sorted((environment / "lib").glob("python3*/site-packages"))), None)
+
+
+def connect_project(packages: Path, name: str | None, version: str | None, sources: tuple[str, ...]) -> None:
+    """Make sure that the project is imported from the workspace and that nothing of its text stays in the environment.
+
+    `sources` are the folders inside from which it is imported, where it is not installed as a link already.
+    """
+    own = _distribution(packages, name) if name else None
+    if own is None or not _is_link(own):
+        if own is not None:
+            _remove_copied_files(packages, own)
+        elif name:
+            _describe(packages, name, version)
+        (packages / "_workspace.pth").write_text("".join(f"{source}\n" for source in sources))
+    if name and (own := _distribution(packages, name)) is not None:
+        _strip_description(own / "METADATA")
+
+
+def _distribution(packages: Path, name: str) -> Path | None:
+    wanted = normal_name(name)
+    for path in sorted(packages.glob("*.dist-info")):
+        if normal_name(path.name.removesuffix(".dist-info").rpartition("-")[0]) == wanted:
+            return path
+    return None
+
+
+def _is_link(distribution: Path) -> bool:
+    try:
+        return _EDITABLE.search((distribution / "direct_url.json").read_bytes()) is not None
+    except OSError:
+        return False
+
+
+def _remove_copied_files(packages: Path, distribution: Path) -> None:
+    """Remove the code of an installed copy, by its record; its description stays, so that it counts as installed."""
+    with suppress(OSError):
+        for line in (distribution / "RECORD").read_text(errors="replace").splitlines():
+            name = line.partition(",")[0]
+            path = packages / name
+            inside = os.path.normpath(path).startswith(f"{packages}{os.sep}")
+            if inside and not name.startswith(distribution.name):
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _describe(packages: Path, name: str, version: str | None) -> None:
+    folder = packages / f"{normal_name(name).replace('-', '_')}-{version or '0'}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version or '0'}\n")
+    (folder / "RECORD").write_text("")
+
+
+def _strip_description(metadata: Path) -> None:
+    """Remove the long description, which may contain a changelog of later releases."""
+    with suppress(OSError):
+        head, _, _ = metadata.read_text(errors="replace").partition("\n\n")
+        kept = re.sub(r"^Description:.*(?:\n[ \t].*)*\n?", "", f"{head}\n", flags=re.MULTILINE)
+        metadata.write_text(kept)
+
+
+def later_copies(folder: Path, names: dict[str, str], version: str | None) -> Iterator[str]:
+    """Paths below the folder with code of the project itself that is later than its version at the commit.
+
+    A copy whose version is unknown, or a project without a version, counts as later.
+    """
+    if "node" in names:
+        for path in _folders(folder, f"node_modules/{names['node']}"):
+            if not _is_earlier(_package_version(path), version):
+                yield path.relative_to(folder).as_posix()
+    if "python" in names:
+        module = normal_name(names["python"]).replace("-", "_")
+        for vendored in ("_vendor", "vendored", "_vendored", "extern", "vendor"):
+            for path in _folders(folder, f"{vendored}/{module}"):
+                yield path.relative_to(folder).as_posix()
+
+
+def _folders(folder: Path, ending: str) -> Iterator[Path]:
+    """Folders whose path ends in this way; links are not followed."""
+    parts = tuple(ending.split("/"))
+    for place, inside, _ in os.walk(folder):
+        found = Path(place).relative_to(folder).parts
+        if len(found) > _FOUND_DEPTH:
+            inside.clear()
+        elif found[-len(parts) :] == parts and not Path(place).is_symlink():
+            yield Path(place)
+
+
+def _package_version(package: Path) -> str | None:
+    try:
+        found = json.loads((package / "package.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    version = found.get("version") if isinstance(found, dict) else None
+    return version if isinstance(version, str) else None
+
+
+def _is_earlier(copy: str | None, own: str | None) -> bool:
+    """Whether a copy is surely older: one of the same version may have been released after the commit."""
+    if copy is None or own is None:
+        return False
+    return _numbers(copy) < _numbers(own)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version.partition("-")[0])[:4])
+
+
+def move_node_modules(workspace: Path, folder: Path) -> list[str]:
+    """Move every `node_modules` of a workspace to the same path below a folder; returns their paths."""
+    found = []
+    for place, inside, _ in os.walk(workspace):
+        if "node_modules" not in inside:
+            continue
+        inside.remove("node_modules")
+        modules = Path(place, "node_modules")
+        if modules.is_symlink():
+            continue
+        path = modules.relative_to(workspace)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(modules, folder / path)
+        found.append(path.as_posix())
+    return sorted(found)

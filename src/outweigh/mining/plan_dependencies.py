@@ -1,0 +1,156 @@
+"""What is to be installed for a commit, decided from its manifests, its date and what the user says."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from hashlib import sha256
+from itertools import zip_longest
+
+import msgspec
+
+from outweigh.mining.dependencies import DEPENDENCIES_INSIDE, DependencyError, DependencyOptions, DependencySet
+from outweigh.mining.node_plan import NodeManifests, node_attempts, read_node_manifests
+from outweigh.mining.python_manifests import PythonManifests, read_python_manifests
+from outweigh.mining.python_plan import create_environment, python_attempts
+from outweigh.mining.pythons import InstalledPython, choose_python, earliest_packages, find_pythons
+from outweigh.mining.runners.runner import ReadFile
+
+_KEY_LENGTH = 12
+_IMAGE_FILES = ("Dockerfile", ".devcontainer/devcontainer.json", ".devcontainer.json", ".devcontainer/Dockerfile")
+# Manifests of ecosystems whose tool downloads what they name.
+_DOWNLOADS = {
+    "go.mod": (f"GOMODCACHE={DEPENDENCIES_INSIDE}/go GOFLAGS=-modcacherw go mod download", "go.sum"),
+    "Cargo.toml": (f"CARGO_HOME={DEPENDENCIES_INSIDE}/cargo cargo fetch", "Cargo.lock"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """What one ecosystem contributes."""
+
+    manifests: Mapping[str, bytes]
+    attempts: tuple[tuple[str, ...], ...]
+
+
+def plan_dependencies(
+    files: Collection[str],
+    read: ReadFile,
+    day: datetime,
+    options: DependencyOptions,
+    *,
+    version: str | None = None,
+    pythons: Collection[InstalledPython] | None = None,
+) -> DependencySet | None:
+    """What to install for a commit with these files; None where it names nothing and the user neither.
+
+    `version` is that of the nearest tag. Commits of the same month that have the same manifests share what is
+    installed, so releases of the rest of that month may be among it.
+    """
+    python_project, node_project = read_python_manifests(files, read), read_node_manifests(files, read)
+    before = _end_of_month(day.date())
+    python = None
+    if python_project is not None:
+        python = _choose_python(python_project, options, day.date(), find_pythons() if pythons is None else pythons)
+        before = max(before, earliest_packages(python.version))
+    parts = list(_parts(files, read, python_project, node_project, python, before, options))
+    if not parts:
+        return None
+    attempts = _combined([part.attempts for part in parts])
+    manifests = {
+        path: sha256(content).hexdigest() for part in parts for path, content in sorted(part.manifests.items())
+    }
+    from_tags = python_project is not None and python_project.version_from_tags
+    stated = (python_project.version if python_project else None) or (node_project.version if node_project else None)
+    names = {
+        ecosystem: project.name
+        for ecosystem, project in (("python", python_project), ("node", node_project))
+        if project is not None and project.name
+    }
+    known_version = (version or "0.0.1") if from_tags else None
+    interpreter = None if python is None else python.program
+    return DependencySet(
+        key=_key(manifests, attempts, known_version, None if python is None else python.name),
+        commands=attempts[0],
+        fallbacks=tuple(attempts[1:]),
+        manifests=manifests,
+        before=before.isoformat(),
+        version=known_version,
+        interpreter=interpreter,
+        names=names,
+        project_version=stated if not from_tags else version,
+        notes=tuple(_notes(files)),
+    )
+
+
+def _choose_python(
+    project: PythonManifests, options: DependencyOptions, day: date, pythons: Collection[InstalledPython]
+) -> InstalledPython:
+    installed = ", ".join(python.name for python in pythons) or "none"
+    if options.python is not None:
+        found = next((python for python in pythons if python.name == options.python), None)
+        if found is None:
+            raise DependencyError(f"there is no Python {options.python} on this machine, only {installed}.")
+        return found
+    chosen = choose_python(pythons, project.requires_python, project.classified_pythons, day)
+    if chosen is None:
+        raise DependencyError(
+            f"the project needs Python {project.requires_python}, and on this machine there is only {installed}. "
+            "Install one, or choose another with --python."
+        )
+    return chosen
+
+
+def _parts(
+    files: Collection[str],
+    read: ReadFile,
+    python_project: PythonManifests | None,
+    node_project: NodeManifests | None,
+    python: InstalledPython | None,
+    before: date,
+    options: DependencyOptions,
+) -> Iterator[_Part]:
+    projects = [project.contents for project in (python_project, node_project) if project is not None]
+    if options.setup is not None:
+        create = () if python is None else (create_environment(python, seed=True),)
+        merged = {path: content for contents in projects for path, content in contents.items()}
+        for manifest, (_, lock) in _DOWNLOADS.items():
+            merged |= {path: content for path in (manifest, lock) if (content := read(path)) is not None}
+        yield _Part(manifests=merged, attempts=((*create, options.setup),))
+        return
+    if python_project is not None and python is not None:
+        yield _Part(manifests=python_project.contents, attempts=tuple(python_attempts(python_project, python, before)))
+    if node_project is not None:
+        yield _Part(manifests=node_project.contents, attempts=tuple(node_attempts(node_project, before)))
+    for manifest, (command, lock) in _DOWNLOADS.items():
+        if manifest in files and "vendor/modules.txt" not in files:
+            contents = {path: content for path in (manifest, lock) if (content := read(path)) is not None}
+            yield _Part(manifests=contents, attempts=((command,),))
+
+
+def _combined(parts: list[tuple[tuple[str, ...], ...]]) -> list[tuple[str, ...]]:
+    """The attempts of several ecosystems as one list. Where there are several, each falls back by itself."""
+    if len(parts) == 1:
+        return list(parts[0])
+    rows = zip_longest(*parts)
+    last = [part[-1] for part in parts]
+    combined = []
+    for row in rows:
+        chosen = [part if part is not None else last[place] for place, part in enumerate(row)]
+        combined.append(tuple(command for commands in chosen for command in commands))
+    return combined
+
+
+def _end_of_month(day: date) -> date:
+    return date(day.year + day.month // 12, day.month % 12 + 1, 1)
+
+
+def _key(manifests: Mapping[str, str], attempts: object, version: str | None, python: str | None) -> str:
+    identity = {"manifests": manifests, "attempts": attempts, "version": version, "python": python}
+    return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:_KEY_LENGTH]
+
+
+def _notes(files: Collection[str]) -> Iterator[str]:
+    for path in _IMAGE_FILES:
+        if path in files:
+            yield f"{path} is not used; to run tests in an image, build it and name it with --image."
+            return

@@ -1,0 +1,72 @@
+"""The commands that install what the tests of a Python project need, by uv into a virtual environment."""
+
+import shlex
+from collections.abc import Iterator
+from datetime import date
+
+from outweigh.mining.dependencies import DEPENDENCIES_INSIDE
+from outweigh.mining.python_manifests import PythonManifests
+from outweigh.mining.pythons import InstalledPython
+
+VENV = f"{DEPENDENCIES_INSIDE}/venv"
+PYTHON_INSIDE = f"{DEPENDENCIES_INSIDE}/python"
+_EXPORTED = "/tmp/exported-requirements.txt"  # in the sandbox, which has its own
+# The names by which tools that read a version from tags take it from a variable.
+VERSION_VARIABLES = (
+    "SETUPTOOLS_SCM_PRETEND_VERSION",
+    "PBR_VERSION",
+    "PDM_BUILD_SCM_VERSION",
+    "UV_DYNAMIC_VERSIONING_BYPASS",
+    "POETRY_DYNAMIC_VERSIONING_BYPASS",
+    "VERSIONINGIT_OVERRIDE",
+)
+
+
+def create_environment(python: InstalledPython, *, seed: bool = False) -> str:
+    """The command that makes the virtual environment; with `seed` it has pip."""
+    program = python.program if python.is_shown else f"{PYTHON_INSIDE}/bin/python{python.name}"
+    return f"uv venv -q {'--seed ' if seed else ''}--python {shlex.quote(program)} {VENV}"
+
+
+def python_attempts(manifests: PythonManifests, python: InstalledPython, before: date) -> Iterator[tuple[str, ...]]:
+    """Lists of commands in the order in which they are tried: all that tests need as of the day, then less."""
+    create = create_environment(python)
+    # The project itself is built with the tools of today: those of its time may know no editable installs.
+    link = ("uv pip install -q --no-deps -e .",) if manifests.source is not None else ()
+    dated = f"--exclude-newer {before.isoformat()}"
+    everything, least = _wanted(manifests), _least(manifests)
+    if manifests.has_uv_lock:
+        yield (create, *_from_lock(manifests), *link)
+    for wanted in dict.fromkeys((everything, least)):
+        for limit in (dated, ""):
+            yield (create, " ".join(f"uv pip install -q --compile-bytecode {limit} {wanted}".split()), *link)
+    # A project that cannot be built is connected with the environment by its path.
+    yield (create, " ".join(f"uv pip install -q --compile-bytecode {dated} {_without_project(manifests)}".split()))
+
+
+def _wanted(manifests: PythonManifests) -> str:
+    words = []
+    if manifests.source is not None:
+        words += ["-r", manifests.source, *(f"--extra {shlex.quote(name)}" for name in manifests.extras)]
+    words += [f"--group {shlex.quote(name)}" for name in manifests.groups]
+    words += [f"-r {shlex.quote(path)}" for path in manifests.files]
+    words += map(shlex.quote, (*manifests.requirements, *manifests.plugins, "pytest"))
+    return " ".join(dict.fromkeys(words)) if not manifests.files else " ".join(words)
+
+
+def _least(manifests: PythonManifests) -> str:
+    source = "" if manifests.source is None else f"-r {manifests.source} "
+    return source + " ".join(map(shlex.quote, (*manifests.plugins, "pytest")))
+
+
+def _without_project(manifests: PythonManifests) -> str:
+    words = [*(f"-r {shlex.quote(path)}" for path in manifests.files)]
+    return " ".join((*words, *map(shlex.quote, (*manifests.requirements, *manifests.plugins, "pytest"))))
+
+
+def _from_lock(manifests: PythonManifests) -> Iterator[str]:
+    chosen = [f"--extra {shlex.quote(name)}" for name in manifests.extras]
+    chosen += [f"--group {shlex.quote(name)}" for name in manifests.groups]
+    yield f"uv export -q --frozen --no-hashes --no-emit-project {' '.join(chosen)} -o {_EXPORTED}"
+    extra = " ".join(map(shlex.quote, (*manifests.requirements, *manifests.plugins, "pytest")))
+    yield f"uv pip install -q --compile-bytecode -r {_EXPORTED} {extra}"
