@@ -1,10 +1,10 @@
 """The version of a commit by its tags, for projects that take theirs from git."""
 
 import re
-from collections.abc import Mapping
 
 from outweigh.mining.repository import HistoryRepository
 
+_MOST_COMMITS = 5000
 _VERSION = re.compile(r"(?:^|[-_/v])(\d+(?:\.\d+)+(?:(?:a|b|rc|\.?post|\.?dev)\d+)?)$")
 
 
@@ -14,9 +14,10 @@ def version_of_tag(name: str) -> str | None:
     return found[1] if found else None
 
 
-def nearest_version(history: HistoryRepository, commit: str, tags: Mapping[str, str]) -> str | None:
-    """The version of the last tagged commit before this one, by first parents; `tags` are names by commit."""
-    for hash_ in history.read("rev-list", "--first-parent", commit).decode().split():
-        if hash_ in tags and (version := version_of_tag(tags[hash_])) is not None:
+def nearest_version(history: HistoryRepository, commit: str) -> str | None:
+    """The version of the last commit before this one that a tag names; None where there is none near."""
+    for earlier in history.read("rev-list", f"--max-count={_MOST_COMMITS}", commit).decode().split():
+        name = history.tags.get(earlier)
+        if name is not None and (version := version_of_tag(name)) is not None:
             return version
     return None

@@ -5,6 +5,7 @@ interrupted leaves a folder that the next one of the same key removes.
 """
 
 import fcntl
+import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from outweigh.workspace.trash import remove_tree
 
 _WORK_FOLDER = ".work"
 _WAIT_SECONDS = 0.1
+_DATE_OPTION = re.compile(r"--(?:exclude-newer |before=)(\S+)")
 
 
 class DependencyRecipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,16 +112,16 @@ class DependencyCache:
         return target
 
     def _write_recipe(self, wanted: DependencySet, installed: InstalledDependencies, commands: tuple[str, ...]) -> None:
-        is_dated = wanted.before is not None and any(wanted.before in command for command in commands)
+        dates = [found[1] for command in commands if (found := _DATE_OPTION.search(command))]
         notes = list(wanted.notes)
         if commands != wanted.commands:
             notes.append("The first choice of commands failed; these are a fallback.")
-        if not is_dated:
+        if not dates:
             notes.append("The versions are not limited to those of the commit's time, except by lock files.")
         recipe = DependencyRecipe(
             key=wanted.key,
             commands=list(commands),
-            before=wanted.before if is_dated else None,
+            before=dates[0] if dates else None,
             python=None if wanted.interpreter is None else Path(wanted.interpreter).name,
             version=wanted.version,
             notes=notes,

@@ -24,7 +24,7 @@ from outweigh.mining.dependencies import (
     DependencySet,
     InstalledDependencies,
 )
-from outweigh.mining.own_copies import connect_project, later_copies, move_node_modules, site_packages
+from outweigh.mining.own_copies import connect_project, later_copies, move_node_modules, new_folder, site_packages
 from outweigh.mining.python_plan import PYTHON_INSIDE, VENV, VERSION_VARIABLES
 from outweigh.mining.registries import node_registry, python_index, registry_hosts, registry_variables
 from outweigh.model.failure import detail_line
@@ -269,6 +269,7 @@ def _finish(wanted: DependencySet, base_tree: Path, place: InstallPlace) -> Inst
         variables |= {"VIRTUAL_ENV": VENV, **_library_path(place.python)}
         path.insert(0, f"{VENV}/bin")
         if place.python is not None:
+            new_folder(folder / "python")
             _link_tree(place.python, folder / "python")
     if modules := move_node_modules(workspace, folder / "node"):
         variables["NODE_PATH"] = f"{_NODE_INSIDE}/node_modules"
@@ -311,7 +312,8 @@ def _download_variables(folder: Path) -> dict[str, str]:
 
 def _show_workspace_links(modules: Path, inside: Path) -> None:
     """Let links to packages of the workspace itself lead there by their full path: they were relative to it."""
-    for link in (*modules.glob("*"), *modules.glob("@*/*")):
+    scopes = [path for path in modules.glob("@*") if path.is_dir() and not path.is_symlink()]
+    for link in (*modules.glob("*"), *(path for scope in scopes for path in scope.glob("*"))):
         if link.is_symlink():
             target = Path(WORKSPACE, inside, link.relative_to(modules)).parent / link.readlink()
             link.unlink()
@@ -321,6 +323,8 @@ def _show_workspace_links(modules: Path, inside: Path) -> None:
 def _keep_generated(workspace: Path, base_tree: Path, target: Path) -> bool:
     """Keep the files that the build wrote into the workspace and that imports need."""
     found = [path for path in _new_files(workspace, base_tree) if _GENERATED.fullmatch(path.name)]
+    if found:
+        new_folder(target)
     for path in found:
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(workspace / path, target / path, follow_symlinks=False)

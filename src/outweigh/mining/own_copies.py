@@ -2,18 +2,25 @@
 
 Installing links the project's workspace; a copy of it is replaced by a link. Some tools bring the project along as a
 dependency of their own: mocha brings commander, and pip carries copies of what it uses.
+
+What is looked at was written by code of the repository, and this runs outside of the sandbox. So no link in it is
+followed, and nothing is written through one.
 """
 
 import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from outweigh.workspace.trash import remove_tree
+
 _FOUND_DEPTH = 12
-_EDITABLE = re.compile(rb'"editable"\s*:\s*true')
+_MOST_BYTES = 10_000_000
+_EDITABLE = re.compile(r'"editable"\s*:\s*true')
 
 
 def normal_name(name: str) -> str:
@@ -23,7 +30,14 @@ def normal_name(name: str) -> str:
 
 def site_packages(environment: Path) -> Path | None:
     """The folder of a virtual environment into which packages are installed."""
-    return next(iter(sorted((environment / "lib").glob("python3*/site-packages"))), None)
+    found = sorted((environment / "lib").glob("python3*/site-packages"))
+    return next((path for path in found if has_no_links(environment.parent, path)), None)
+
+
+def has_no_links(root: Path, path: Path) -> bool:
+    """Whether a folder below a root is reached without any link."""
+    between = [path, *path.parents]
+    return path.is_dir() and not any(each.is_symlink() for each in between[: between.index(root)])
 
 
 def connect_project(packages: Path, name: str | None, version: str | None, sources: tuple[str, ...]) -> None:
@@ -37,7 +51,7 @@ def connect_project(packages: Path, name: str | None, version: str | None, sourc
             _remove_copied_files(packages, own)
         elif name:
             _describe(packages, name, version)
-        (packages / "_workspace.pth").write_text("".join(f"{source}\n" for source in sources))
+        _replace_file(packages / "_workspace.pth", "".join(f"{source}\n" for source in sources))
     if name and (own := _distribution(packages, name)) is not None:
         _strip_description(own / "METADATA")
 
@@ -45,32 +59,53 @@ def connect_project(packages: Path, name: str | None, version: str | None, sourc
 def _distribution(packages: Path, name: str) -> Path | None:
     wanted = normal_name(name)
     for path in sorted(packages.glob("*.dist-info")):
-        if normal_name(path.name.removesuffix(".dist-info").rpartition("-")[0]) == wanted:
+        if (
+            path.is_dir()
+            and not path.is_symlink()
+            and normal_name(path.name.removesuffix(".dist-info").rpartition("-")[0]) == wanted
+        ):
             return path
     return None
 
 
 def _is_link(distribution: Path) -> bool:
+    return _EDITABLE.search(_text(distribution / "direct_url.json")) is not None
+
+
+def _text(path: Path) -> str:
+    """The text of a plain file; empty where there is none."""
     try:
-        return _EDITABLE.search((distribution / "direct_url.json").read_bytes()) is not None
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            return ""
+        return path.read_text(errors="replace")
     except OSError:
-        return False
+        return ""
+
+
+def _replace_file(path: Path, content: str) -> None:
+    """Write a new file in place of whatever is there."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    with path.open("x") as file:
+        file.write(content)
 
 
 def _remove_copied_files(packages: Path, distribution: Path) -> None:
     """Remove the code of an installed copy, by its record; its description stays, so that it counts as installed."""
-    with suppress(OSError):
-        for line in (distribution / "RECORD").read_text(errors="replace").splitlines():
-            name = line.partition(",")[0]
-            path = packages / name
-            inside = os.path.normpath(path).startswith(f"{packages}{os.sep}")
-            if inside and not name.startswith(distribution.name):
-                with suppress(OSError):
-                    path.unlink()
+    root = packages.resolve()
+    for line in _text(distribution / "RECORD").splitlines():
+        name = line.partition(",")[0]
+        path = packages / name
+        with suppress(OSError, ValueError):
+            if path.parent.resolve().is_relative_to(root) and not name.startswith(distribution.name):
+                path.unlink()
 
 
 def _describe(packages: Path, name: str, version: str | None) -> None:
     folder = packages / f"{normal_name(name).replace('-', '_')}-{version or '0'}.dist-info"
+    with suppress(FileNotFoundError):
+        folder.unlink()
     folder.mkdir()
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version or '0'}\n")
     (folder / "RECORD").write_text("")
@@ -78,10 +113,10 @@ def _describe(packages: Path, name: str, version: str | None) -> None:
 
 def _strip_description(metadata: Path) -> None:
     """Remove the long description, which may contain a changelog of later releases."""
-    with suppress(OSError):
-        head, _, _ = metadata.read_text(errors="replace").partition("\n\n")
+    head, _, _ = _text(metadata).partition("\n\n")
+    if head:
         kept = re.sub(r"^Description:.*(?:\n[ \t].*)*\n?", "", f"{head}\n", flags=re.MULTILINE)
-        metadata.write_text(kept)
+        _replace_file(metadata, kept)
 
 
 def later_copies(folder: Path, names: dict[str, str], version: str | None) -> Iterator[str]:
@@ -113,8 +148,8 @@ def _folders(folder: Path, ending: str) -> Iterator[Path]:
 
 def _package_version(package: Path) -> str | None:
     try:
-        found = json.loads((package / "package.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(_text(package / "package.json"))
+    except (ValueError, RecursionError):
         return None
     version = found.get("version") if isinstance(found, dict) else None
     return version if isinstance(version, str) else None
@@ -132,7 +167,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def move_node_modules(workspace: Path, folder: Path) -> list[str]:
-    """Move every `node_modules` of a workspace to the same path below a folder; returns their paths."""
+    """Move every `node_modules` of a workspace to the same path below a new folder; returns their paths."""
+    _remove_path(folder)
     found = []
     for place, inside, _ in os.walk(workspace):
         if "node_modules" not in inside:
@@ -146,3 +182,16 @@ def move_node_modules(workspace: Path, folder: Path) -> list[str]:
         shutil.move(modules, folder / path)
         found.append(path.as_posix())
     return sorted(found)
+
+
+def new_folder(folder: Path) -> None:
+    """Make an empty folder in place of whatever is there."""
+    _remove_path(folder)
+    folder.mkdir()
+
+
+def _remove_path(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+    else:
+        remove_tree(path)

@@ -8,11 +8,13 @@ from itertools import zip_longest
 
 import msgspec
 
+from outweigh.mining.commit_version import nearest_version
 from outweigh.mining.dependencies import DEPENDENCIES_INSIDE, DependencyError, DependencyOptions, DependencySet
 from outweigh.mining.node_plan import NodeManifests, node_attempts, read_node_manifests
 from outweigh.mining.python_manifests import PythonManifests, read_python_manifests
 from outweigh.mining.python_plan import create_environment, python_attempts
 from outweigh.mining.pythons import InstalledPython, choose_python, earliest_packages, find_pythons
+from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.runner import ReadFile
 
 _KEY_LENGTH = 12
@@ -32,6 +34,16 @@ class _Part:
     attempts: tuple[tuple[str, ...], ...]
 
 
+def plan_for_commit(
+    history: HistoryRepository, commit: str, day: datetime, options: DependencyOptions
+) -> DependencySet | None:
+    """What to install for a commit of a history, as of a day."""
+    files = history.files(commit)
+    return plan_dependencies(
+        files, lambda path: history.content(commit, path), day, options, version=nearest_version(history, commit)
+    )
+
+
 def plan_dependencies(
     files: Collection[str],
     read: ReadFile,
@@ -44,15 +56,15 @@ def plan_dependencies(
     """What to install for a commit with these files; None where it names nothing and the user neither.
 
     `version` is that of the nearest tag. Commits of the same month that have the same manifests share what is
-    installed, so releases of the rest of that month may be among it.
+    installed: versions as of the first day of that month, or of the next where there are none that fit.
     """
     python_project, node_project = read_python_manifests(files, read), read_node_manifests(files, read)
-    before = _end_of_month(day.date())
+    days = day.date().replace(day=1), _next_month(day.date())
     python = None
     if python_project is not None:
         python = _choose_python(python_project, options, day.date(), find_pythons() if pythons is None else pythons)
-        before = max(before, earliest_packages(python.version))
-    parts = list(_parts(files, read, python_project, node_project, python, before, options))
+        days = max(days[0], earliest_packages(python.version)), max(days[1], earliest_packages(python.version))
+    parts = list(_parts(files, read, python_project, node_project, python, days, options))
     if not parts:
         return None
     attempts = _combined([part.attempts for part in parts])
@@ -73,7 +85,7 @@ def plan_dependencies(
         commands=attempts[0],
         fallbacks=tuple(attempts[1:]),
         manifests=manifests,
-        before=before.isoformat(),
+        before=days[1].isoformat(),
         version=known_version,
         interpreter=interpreter,
         names=names,
@@ -106,7 +118,7 @@ def _parts(
     python_project: PythonManifests | None,
     node_project: NodeManifests | None,
     python: InstalledPython | None,
-    before: date,
+    days: tuple[date, date],
     options: DependencyOptions,
 ) -> Iterator[_Part]:
     projects = [project.contents for project in (python_project, node_project) if project is not None]
@@ -118,9 +130,9 @@ def _parts(
         yield _Part(manifests=merged, attempts=((*create, options.setup),))
         return
     if python_project is not None and python is not None:
-        yield _Part(manifests=python_project.contents, attempts=tuple(python_attempts(python_project, python, before)))
+        yield _Part(manifests=python_project.contents, attempts=tuple(python_attempts(python_project, python, days)))
     if node_project is not None:
-        yield _Part(manifests=node_project.contents, attempts=tuple(node_attempts(node_project, before)))
+        yield _Part(manifests=node_project.contents, attempts=tuple(node_attempts(node_project, days[1])))
     for manifest, (command, lock) in _DOWNLOADS.items():
         if manifest in files and "vendor/modules.txt" not in files:
             contents = {path: content for path in (manifest, lock) if (content := read(path)) is not None}
@@ -140,7 +152,7 @@ def _combined(parts: list[tuple[tuple[str, ...], ...]]) -> list[tuple[str, ...]]
     return combined
 
 
-def _end_of_month(day: date) -> date:
+def _next_month(day: date) -> date:
     return date(day.year + day.month // 12, day.month % 12 + 1, 1)
 
 

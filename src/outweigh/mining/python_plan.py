@@ -1,7 +1,7 @@
 """The commands that install what the tests of a Python project need, by uv into a virtual environment."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from outweigh.mining.dependencies import DEPENDENCIES_INSIDE
@@ -28,45 +28,52 @@ def create_environment(python: InstalledPython, *, seed: bool = False) -> str:
     return f"uv venv -q {'--seed ' if seed else ''}--python {shlex.quote(program)} {VENV}"
 
 
-def python_attempts(manifests: PythonManifests, python: InstalledPython, before: date) -> Iterator[tuple[str, ...]]:
+def python_attempts(
+    manifests: PythonManifests, python: InstalledPython, days: tuple[date, date]
+) -> Iterator[tuple[str, ...]]:
     """Lists of commands in the order in which they are tried: all that tests need as of the day, then less."""
     create = create_environment(python)
     # The project itself is built with the tools of today: those of its time may know no editable installs.
     link = ("uv pip install -q --no-deps -e .",) if manifests.source is not None else ()
-    dated = f"--exclude-newer {before.isoformat()}"
-    everything, least = _wanted(manifests), _least(manifests)
+    limits = [*(f"--exclude-newer {day.isoformat()}" for day in dict.fromkeys(days)), ""]
+    # Environments had it until Python 3.12, and much code of that time imports `pkg_resources`, which later ones lack.
+    common = ("pytest", "setuptools<81") if python.version < (3, 12) else ("pytest",)
+    everything, least = _wanted(manifests, common), _least(manifests, common)
     if manifests.has_uv_lock:
-        yield (create, *_from_lock(manifests), *link)
+        yield (create, *_from_lock(manifests, common), *link)
     for wanted in dict.fromkeys((everything, least)):
-        for limit in (dated, ""):
+        for limit in limits:
             yield (create, " ".join(f"uv pip install -q --compile-bytecode {limit} {wanted}".split()), *link)
     # A project that cannot be built is connected with the environment by its path.
-    yield (create, " ".join(f"uv pip install -q --compile-bytecode {dated} {_without_project(manifests)}".split()))
+    yield (
+        create,
+        " ".join(f"uv pip install -q --compile-bytecode {limits[0]} {_without_project(manifests, common)}".split()),
+    )
 
 
-def _wanted(manifests: PythonManifests) -> str:
+def _wanted(manifests: PythonManifests, common: Sequence[str]) -> str:
     words = []
     if manifests.source is not None:
         words += ["-r", manifests.source, *(f"--extra {shlex.quote(name)}" for name in manifests.extras)]
     words += [f"--group {shlex.quote(name)}" for name in manifests.groups]
     words += [f"-r {shlex.quote(path)}" for path in manifests.files]
-    words += map(shlex.quote, (*manifests.requirements, *manifests.plugins, "pytest"))
+    words += map(shlex.quote, (*manifests.requirements, *manifests.plugins, *common))
     return " ".join(dict.fromkeys(words)) if not manifests.files else " ".join(words)
 
 
-def _least(manifests: PythonManifests) -> str:
+def _least(manifests: PythonManifests, common: Sequence[str]) -> str:
     source = "" if manifests.source is None else f"-r {manifests.source} "
-    return source + " ".join(map(shlex.quote, (*manifests.plugins, "pytest")))
+    return source + " ".join(map(shlex.quote, (*manifests.plugins, *common)))
 
 
-def _without_project(manifests: PythonManifests) -> str:
+def _without_project(manifests: PythonManifests, common: Sequence[str]) -> str:
     words = [*(f"-r {shlex.quote(path)}" for path in manifests.files)]
-    return " ".join((*words, *map(shlex.quote, (*manifests.requirements, *manifests.plugins, "pytest"))))
+    return " ".join((*words, *map(shlex.quote, (*manifests.requirements, *manifests.plugins, *common))))
 
 
-def _from_lock(manifests: PythonManifests) -> Iterator[str]:
+def _from_lock(manifests: PythonManifests, common: Sequence[str]) -> Iterator[str]:
     chosen = [f"--extra {shlex.quote(name)}" for name in manifests.extras]
     chosen += [f"--group {shlex.quote(name)}" for name in manifests.groups]
     yield f"uv export -q --frozen --no-hashes --no-emit-project {' '.join(chosen)} -o {_EXPORTED}"
-    extra = " ".join(map(shlex.quote, (*manifests.requirements, *manifests.plugins, "pytest")))
+    extra = " ".join(map(shlex.quote, (*manifests.requirements, *manifests.plugins, *common)))
     yield f"uv pip install -q --compile-bytecode -r {_EXPORTED} {extra}"

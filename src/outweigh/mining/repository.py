@@ -1,7 +1,7 @@
 """Reads the history of the user's repository, and nothing but its objects: no hook, filter, index or working copy."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +12,12 @@ from outweigh.workspace.revisions import GitRevisions, TreeEntry, list_commit, r
 
 
 class HistoryRepository:
-    """The objects of a repository, read through a private bare one that borrows them."""
+    """The objects of a repository, read through a private bare one that borrows them. `tags` are names by commit."""
 
-    def __init__(self, git_folder: Path, head: str) -> None:
+    def __init__(self, git_folder: Path, head: str, tags: Mapping[str, str] | None = None) -> None:
         self.git_folder = git_folder
         self.head = head
+        self.tags = tags or {}
 
     def read(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """The output of a git command that reads objects."""
@@ -81,4 +82,14 @@ def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]
         (own / "config").write_text(repository_settings(head))
         (own / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
         (own / "info/attributes").write_text(RAW_ATTRIBUTES)
-        yield HistoryRepository(own, head)
+        yield HistoryRepository(own, head, _tags(folder))
+
+
+def _tags(folder: Path) -> dict[str, str]:
+    form = "--format=%(objectname) %(*objectname) %(refname:strip=2)"
+    listed = git("-c", "safe.directory=*", "for-each-ref", form, "refs/tags", folder=folder)
+    found = {}
+    for line in listed.decode(errors="replace").splitlines():
+        own, pointed, name = line.split(" ", 2)
+        found[pointed or own] = name
+    return found
