@@ -4,9 +4,11 @@ import io
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from shutil import copytree, which
 from tempfile import TemporaryDirectory
 
 from outweigh.cli.main import main
@@ -20,7 +22,10 @@ DOCUMENTS = (
     "docs/report.md",
     "docs/judges.md",
     "docs/model-server.md",
+    "docs/try.md",
 )
+IN_REPOSITORY = ("docs/try.md",)
+"""Documents whose commands are run in a repository of their own, where no coding agent is installed."""
 PROMPT = "$ "
 WRITTEN = "outweigh-runs"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,28 +37,60 @@ def blocks(text: str) -> Iterator[str]:
         yield match[1]
 
 
-def refreshed(text: str, root: Path) -> str:
+def refreshed(name: str, root: Path) -> str:
     """The document with every console block as it really comes out."""
-    return _BLOCK.sub(lambda match: f"```console\n{rerun(match[1], root)}```", text)
+    text = (root / name).read_text()
+    return _BLOCK.sub(lambda match: f"```console\n{rerun(name, match[1], root)}```", text)
 
 
-def rerun(block: str, root: Path) -> str:
-    """One block with its output replaced by what the commands print now."""
+def rerun(name: str, block: str, root: Path) -> str:
+    """One block of a document with its output replaced by what the commands print now."""
     commands = [line for line in block.splitlines() if line.startswith(PROMPT)]
+    with TemporaryDirectory() as fresh, _place(name, root) as place:
+        runs = "" if place != root else fresh
+        return "".join(f"{command}\n{_output(command.removeprefix(PROMPT), place, runs)}" for command in commands)
+
+
+@contextmanager
+def _place(name: str, root: Path) -> Iterator[Path]:
+    """Where the commands of a document are run: the root of the project, or a new repository with a CLAUDE.md."""
+    if name not in IN_REPOSITORY:
+        yield root
+        return
+    kept = dict(os.environ)
     with TemporaryDirectory() as fresh:
-        return "".join(f"{command}\n{_output(command.removeprefix(PROMPT), root, fresh)}" for command in commands)
+        place, programs = Path(fresh, "repository").resolve(), Path(fresh, "bin")
+        copytree(root / "examples" / "demo", place / "suite")
+        (place / "CLAUDE.md").write_text("Run the checks before you say that you are done.\n")
+        subprocess.run(["git", "init", "--quiet", str(place)], check=True)
+        programs.mkdir()
+        for program in ("git", "sh", "cp", "mv", "rm", "mkdir", "cat", "sed", "python3"):
+            (programs / program).symlink_to(which(program) or program)
+        keys = [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL", "_TOKEN"))]
+        for key in keys:
+            del os.environ[key]
+        os.environ.update(PATH=str(programs), HOME=fresh)
+        try:
+            yield place
+        finally:
+            os.environ.clear()
+            os.environ.update(kept)
 
 
 def _output(command: str, root: Path, fresh: str) -> str:
     """Run one `outweigh` command in-process, from the root of the project; `| head -N` is understood.
 
-    What is written goes to a fresh folder that stands for `outweigh-runs`, so that a block says the same every time.
+    What is written goes to a fresh folder that stands for `outweigh-runs`, so that a block says the same every time;
+    in a repository that is new itself, it stays there.
     """
     line, _, shorten = command.partition(" | head -")
     program, *arguments = shlex.split(line)
     if program != "outweigh":
         raise ValueError(f"a documented command must be outweigh, not {program}")
-    text = _run([argument.replace(WRITTEN, fresh) for argument in arguments], root).replace(fresh, WRITTEN)
+    if fresh:
+        text = _run([argument.replace(WRITTEN, fresh) for argument in arguments], root).replace(fresh, WRITTEN)
+    else:
+        text = _run(arguments, root)
     return "".join(text.splitlines(keepends=True)[: int(shorten)]) if shorten else text
 
 

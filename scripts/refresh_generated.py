@@ -20,8 +20,7 @@ def main() -> None:
     for path, content in schema_files(ROOT).items():
         path.write_bytes(content)
     for name in DOCUMENTS:
-        path = ROOT / name
-        path.write_text(refreshed(path.read_text(), ROOT))
+        (ROOT / name).write_text(refreshed(name, ROOT))
     GLOSSARY.write_text(with_terms(GLOSSARY.read_text()))
 
 

@@ -28,7 +28,7 @@ def test_every_verb_has_a_module_or_verbs_below_it() -> None:
 def test_a_verb_lives_in_the_module_of_its_words_and_its_parser_has_its_name(
     words: tuple[str, ...], module: str
 ) -> None:
-    assert module == f"outweigh.cli.{'_'.join(words).replace('-', '_')}{'_' * (words == ('import',))}"
+    assert module == f"outweigh.cli.{'_'.join(words).replace('-', '_')}{'_' * (words in (('import',), ('try',)))}"
     assert import_module(module).build_parser().prog == f"outweigh {' '.join(words)}"
 
 

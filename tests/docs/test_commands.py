@@ -11,7 +11,7 @@ BLOCKS = [(name, number, block) for name in DOCUMENTS for number, block in enume
 
 @pytest.mark.parametrize(("name", "number", "block"), BLOCKS, ids=[f"{name}-{number}" for name, number, _ in BLOCKS])
 def test_a_documented_command_prints_what_the_document_shows(name: str, number: int, block: str) -> None:
-    assert rerun(block, ROOT) == block, f"{name}: run `make docs` and read what changed"
+    assert rerun(name, block, ROOT) == block, f"{name}: run `make docs` and read what changed"
 
 
 def test_every_document_with_commands_is_checked() -> None:

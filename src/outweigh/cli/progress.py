@@ -170,8 +170,11 @@ _NEXT_STEPS = {
 _UNKNOWN_COST_HINT = "the cost of a run is unknown; set budget_usd under [limits], the most that one run may cost"
 
 
-def print_run_summary(summary: RunSummary, command: str | None = None) -> None:
-    """Of the whole experiment, earlier engines included; `command` is what the user typed."""
+def print_run_summary(summary: RunSummary, command: str | None = None, *, verdict_follows: bool = False) -> None:
+    """Of the whole experiment, earlier engines included; `command` is what the user typed.
+
+    Where the verdict follows at once, nobody is told how to get it.
+    """
     stop, plan, progress = summary.stop, summary.plan, summary.progress
     done = len(plan) - len(progress.left)
     stream = error_stream() if stop in _NEXT_STEPS else sys.stderr
@@ -182,6 +185,8 @@ def print_run_summary(summary: RunSummary, command: str | None = None) -> None:
         write_notice(f"{_describe_savings(plan, progress)}\n", stream)
     if stop in (EndReason.INCOMPLETE, EndReason.STOPPED):
         write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), stream)
+    if verdict_follows and stop in (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE):
+        return
     if stop in _NEXT_STEPS:
         step = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and summary.cost_is_unknown else _NEXT_STEPS[stop]
         write_notice(f"to go on: {step}\n", stream)
@@ -277,9 +282,10 @@ def log_events(path: str | None, listen: EventListener) -> Iterator[EventListene
 class ConsoleObserver:
     """Shows progress on standard error, appends events to a file if one is named, and lets Ctrl-C end the work."""
 
-    def __init__(self, events: str | None, command: str | None = None) -> None:
+    def __init__(self, events: str | None, command: str | None = None, *, verdict_follows: bool = False) -> None:
         self._events = events
         self._command = command
+        self._verdict_follows = verdict_follows
         self.comparable_store: Path | None = None
         """The store of the runs that have ended, if its arms can be compared."""
 
@@ -299,7 +305,7 @@ class ConsoleObserver:
 
     def runs_ended(self, summary: RunSummary) -> None:
         """Sum up the experiment."""
-        print_run_summary(summary, self._command)
+        print_run_summary(summary, self._command, verdict_follows=self._verdict_follows)
         if _can_be_compared(summary.plan, summary.progress):
             self.comparable_store = summary.store
 

@@ -31,6 +31,7 @@ def _verb(module: str, summary: str, *, takes_down: bool = False, below: Mapping
 GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "Start": {
         "demo": _verb("demo", "try the whole flow offline, in seconds", takes_down=True),
+        "try": _verb("try_", "take a change of a set-up to a first answer, in one command", takes_down=True),
         "init": _verb("init", "write a suite: a starter, or one made from evals you have", takes_down=True),
         "doctor": _verb("doctor", "check this machine, and the tasks of a suite", takes_down=True),
     },
@@ -95,7 +96,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
 }
 
-COMMON = ("demo", "init", "doctor", "run", "verdict", "report")
+COMMON = ("demo", "try", "init", "run", "verdict", "report")
 """The verbs that the help names first."""
 
 ROOT = Verb(
