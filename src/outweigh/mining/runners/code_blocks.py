@@ -24,8 +24,8 @@ class TestBlock:
     end: int
 
 
-FindBlocks = Callable[[str, str], Sequence[TestBlock]]
-"""Finds the tests in a text, given with a copy in which strings and comments are blank."""
+FindBlocks = Callable[[str], Sequence[TestBlock]]
+"""Finds the tests in a text."""
 
 
 def changed_blocks(before: bytes | None, after: bytes, find: FindBlocks) -> frozenset[str] | None:
@@ -52,7 +52,7 @@ class _SplitFile:
 
 def _split(content: bytes, find: FindBlocks) -> _SplitFile:
     text = content.decode("utf-8", "replace")
-    blocks = find(text, blank_text(text))
+    blocks = find(text)
     tests: dict[str, str] = {}
     for block in blocks:
         tests[block.name] = tests.get(block.name, "") + _plain(text[block.start : block.end])
@@ -89,20 +89,19 @@ def _changed_helpers(old: str, new: str) -> set[str]:
     return names
 
 
-def blank_text(text: str) -> str:
-    """The same text with the content of strings, comments and regular expressions blank, at the same places."""
-    return _BLANKED.sub(lambda found: "".join(" " if letter != "\n" else letter for letter in found[0]), text)
+def blank_text(text: str, *, quotes: bool) -> str:
+    """The same text with the content of strings, comments and regular expressions blank, at the same places.
+
+    `quotes` says that strings may have single quotes; elsewhere these are for one character, or for a lifetime.
+    """
+    pattern = _WITH_QUOTES if quotes else _WITHOUT_QUOTES
+    return pattern.sub(lambda found: "".join(" " if letter != "\n" else letter for letter in found[0]), text)
 
 
-_BLANKED = re.compile(
-    r"//[^\n]*|/\*.*?\*/"
-    r'|"""(?:.*?)"""'
-    r'|"(?:\\.|[^"\\\n])*"'
-    r"|'(?:\\.|[^'\\\n]){2,}'|'(?:\\.|[^'\\\n])'"
-    r"|`(?:\\.|[^`\\])*`"
-    r"|(?<=[(,=:!&|?{};\n])[ \t]*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*",
-    re.DOTALL,
-)
+_SHARED = r'//[^\n]*|/\*.*?\*/|"""(?:.*?)"""|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`'
+_REGEX = r"(?<=[(,=:!&|?{};\n])[ \t]*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*"
+_WITH_QUOTES = re.compile(rf"{_SHARED}|'(?:\\.|[^'\\\n])*'|{_REGEX}", re.DOTALL)
+_WITHOUT_QUOTES = re.compile(rf"{_SHARED}|'(?:\\[^'\n]*|[^'\\\n])'", re.DOTALL)
 
 
 def closing(blank: str, opening: int, pair: str = "{}") -> int:
@@ -126,39 +125,64 @@ _RUST_TEST = re.compile(
     r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck)\b[^\n]*\]\s*(?:#\[[^\n]*\]\s*|//[^\n]*\s*)*"
     r"(?:pub |async |unsafe )*fn (?P<name>\w+)"
 )
-_JVM_TEST = re.compile(
-    r"@(?:org\.junit\.(?:jupiter\.api\.)?)?(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b"
-    r"(?P<heading>[^;{}]*?)(?P<name>\w+|` *`)\s*\([^;{}]*\)[^;{}=]*(?=[{=])"
-)
-_DOTNET_TEST = re.compile(
-    r"\[(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod)\b[^;{}]*?"
-    r"(?P<name>\w+)\s*\([^;{}()]*\)\s*(?=\{|=>)"
-)
+_JVM_TEST = re.compile(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b")
+_DOTNET_TEST = re.compile(r"\[(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod)\b")
+_ANNOTATION = re.compile(r"\s*(?:@[\w.]+|(?=\[))")
+_METHOD = re.compile(r"[^;{}()=@\[]*?(?P<name>\w+)\s*(?=\()")
 _PHP_TEST = re.compile(r"(?:public )?(?:static )?function (?P<name>test\w*)\s*\(")
 
 
-def find_blocks(heading: re.Pattern[str]) -> FindBlocks:
+def _find_blocks(heading: re.Pattern[str], *, quotes: bool = False) -> FindBlocks:
     """A search for tests whose headings match a pattern and whose bodies are in braces."""
 
-    def find(text: str, blank: str) -> Sequence[TestBlock]:
-        return list(_matches(heading, text, blank))
+    def find(text: str) -> Sequence[TestBlock]:
+        return list(_matches(heading, blank_text(text, quotes=quotes)))
 
     return find
 
 
-def _matches(heading: re.Pattern[str], text: str, blank: str) -> Iterator[TestBlock]:
+def _matches(heading: re.Pattern[str], blank: str) -> Iterator[TestBlock]:
     for found in heading.finditer(blank):
-        name = text[found.start("name") : found.end("name")].strip("`")
-        yield TestBlock(name, found.start(), body_end(blank, found.end()))
+        yield TestBlock(found["name"], found.start(), body_end(blank, found.end()))
+
+
+def _find_annotated(annotation: re.Pattern[str]) -> FindBlocks:
+    """A search for methods that follow an annotation or an attribute, and others after it."""
+
+    def find(text: str) -> Sequence[TestBlock]:
+        blank = blank_text(text, quotes=False)
+        found = (_annotated(text, blank, place.start()) for place in annotation.finditer(blank))
+        blocks = list(filter(None, found))
+        # A method may have several such annotations; the first is where it starts.
+        return [block for place, block in enumerate(blocks) if not place or blocks[place - 1].end <= block.start]
+
+    return find
+
+
+def _annotated(text: str, blank: str, start: int) -> TestBlock | None:
+    at = start
+    while (found := _ANNOTATION.match(blank, at)) is not None:
+        at = found.end()
+        if blank[at : at + 1] in ("(", "["):
+            at = closing(blank, at, "()" if blank[at] == "(" else "[]")
+    method = _METHOD.match(blank, at)
+    if method is None:
+        return None
+    quoted = re.search("`([^`\n]+)`", text[at : method.end()])
+    name = method["name"] if quoted is None else quoted[1]
+    parameters = closing(blank, method.end(), "()")
+    heading = re.compile(r"[^;{}]*?(?:=>?[^;\n]*(?P<line>;|\n)|(?=\{))").match(blank, parameters)
+    is_expression = heading is not None and heading["line"] is not None
+    return TestBlock(name, start, heading.end() if heading and is_expression else body_end(blank, parameters))
 
 
 BRACED_LANGUAGES: Mapping[str, FindBlocks] = {
-    ".go": find_blocks(_GO_TEST),
-    ".rs": find_blocks(_RUST_TEST),
-    ".java": find_blocks(_JVM_TEST),
-    ".kt": find_blocks(_JVM_TEST),
-    ".groovy": find_blocks(_JVM_TEST),
-    ".cs": find_blocks(_DOTNET_TEST),
-    ".php": find_blocks(_PHP_TEST),
+    ".go": _find_blocks(_GO_TEST),
+    ".rs": _find_blocks(_RUST_TEST),
+    ".java": _find_annotated(_JVM_TEST),
+    ".kt": _find_annotated(_JVM_TEST),
+    ".groovy": _find_annotated(_JVM_TEST),
+    ".cs": _find_annotated(_DOTNET_TEST),
+    ".php": _find_blocks(_PHP_TEST, quotes=True),
 }
 """How tests are found, by the ending of a file."""

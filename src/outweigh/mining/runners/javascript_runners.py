@@ -13,6 +13,7 @@ from outweigh.mining.runners.runner import ReadFile
 from outweigh.mining.runners.script_blocks import matches_name
 
 _ENDING = r"\.(?:[cm]?[jt]sx?)$"
+_NO_HELPER = r"(?!.*(?:fixture|helper|support|util|setup|mock))"
 _LOOKED_AT = 20
 
 
@@ -108,9 +109,7 @@ class MochaRunner(ScriptRunnerBase):
     report_format = "mocha"
     program = "mocha"
     config = re.compile(r"^\.mocharc\.|^test/mocha\.opts$")
-    test_file = re.compile(
-        rf"(?:(?:^|/)(?:test|tests|spec)/(?!.*(?:fixtures?|helpers?|support)/)(?:.*/)?[^/]*|[._-](?:test|spec)){_ENDING}"
-    )
+    test_file = re.compile(rf"(?:(?:^|/)(?:test|tests|spec)/{_NO_HELPER}(?:.*/)?[^/]*|[._-](?:test|spec)){_ENDING}")
 
     def start(self, files: Sequence[str], report: str) -> str:
         """What is printed is the report, and shown, too."""
@@ -160,7 +159,7 @@ class NodeTestRunner(ScriptRunnerBase):
     program = "node --test"
     config = re.compile(r"(?!)")
     test_file = re.compile(
-        rf"(?:[._-](?:test|spec)|(?:^|/)test(?:-[^/]*)?|(?:^|/)tests?/(?!.*(?:fixtures?|helpers?)/)(?:.*/)?[^/]*){_ENDING}"
+        rf"(?:[._-](?:test|spec)|(?:^|/)test(?:-[^/]*)?|(?:^|/)test/{_NO_HELPER}(?:.*/)?[^/]*){_ENDING}"
     )
 
     def detect(self, files: Sequence[str], read: ReadFile) -> bool:

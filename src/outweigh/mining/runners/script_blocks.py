@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from outweigh.mining.runners.code_blocks import ANY_TEXT, TestBlock, closing
+from outweigh.mining.runners.code_blocks import ANY_TEXT, TestBlock, blank_text, closing
 
 _SCRIPT_CALL = re.compile(
-    r"(?<![\w$.])(?P<kind>describe|context|suite|it|test|specify|bench|xit|fit|xtest|xdescribe|fdescribe)"
+    # Names such as `testOrSkip` are variables that stand for one of these functions.
+    r"(?<![\w$.])(?P<kind>describe|context|suite|it|test|specify|xit|fit|xtest|xdescribe|fdescribe)(?:[A-Z_]\w*)?"
     r"(?P<more>(?:\.\w+)*)\s*(?=[(`])"
 )
 _GROUPS = frozenset({"describe", "context", "suite", "xdescribe", "fdescribe"})
@@ -15,9 +16,9 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _INSERTED = re.compile(r"\$\{[^}]*\}|%[sdifjopc#]|\$\w+(?:\.\w+)*")
 
 
-def find_script_blocks(text: str, blank: str) -> Sequence[TestBlock]:
+def find_script_blocks(text: str) -> Sequence[TestBlock]:
     """The tests of a JavaScript or TypeScript file, by the titles of all blocks around them."""
-    return list(_script_blocks(text, blank))
+    return list(_script_blocks(text, blank_text(text, quotes=True)))
 
 
 def _script_blocks(text: str, blank: str) -> Iterator[TestBlock]:
@@ -62,7 +63,7 @@ _RUBY_BLOCK = re.compile(
 _RUBY_GROUPS = frozenset({"describe", "context", "feature"})
 
 
-def find_ruby_blocks(text: str, _blank: str) -> Sequence[TestBlock]:
+def find_ruby_blocks(text: str) -> Sequence[TestBlock]:
     """The examples of an RSpec file, by their own titles; a block ends where `end` has its indentation."""
     return list(_ruby_blocks(text))
 
