@@ -22,7 +22,8 @@ class ChangedCode:
     Files by path; a path that is only in one of two mappings was added or removed. `tests_before` and `tests_after`
     have the hidden test files. `changelog` are the lines that the change adds to changelog files. `known_at_base` are
     names and texts of the change that stand somewhere in the files of the base, `missing_names` those without which
-    the hidden tests could not be collected there.
+    the hidden tests could not be collected there. `typed` is what the user typed to an agent that made the change,
+    `issue` the title and text of the issue that it closes.
     """
 
     message: str
@@ -37,6 +38,8 @@ class ChangedCode:
     base_files: frozenset[str] = frozenset()
     known_at_base: frozenset[str] = frozenset()
     missing_names: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+    issue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ def test_files_messages_and_changelog_of_both_sides_are_read(tmp_path: Path) -> 
         commits=(fix,),
         kind=CandidateKind.COMMIT,
         date=datetime(2026, 1, 1, tzinfo=UTC),
-        message="Connect through a proxy",
+        message="Connect through a proxy (fixes #12)",
         source_files=("src/net.py",),
         test_files=("tests/test_net.py",),
         other_files=("CHANGELOG.md",),
@@ -42,7 +42,12 @@ def test_files_messages_and_changelog_of_both_sides_are_read(tmp_path: Path) -> 
 
     with open_history(repository.folder) as history:
         changed = gather_change(
-            history, candidate, fail_to_pass=["test_connect"], passed_at_base=0, missing_names=["x"]
+            history,
+            candidate,
+            fail_to_pass=["test_connect"],
+            passed_at_base=0,
+            missing_names=["x"],
+            read_issue={12: "No proxy"}.get,
         )
 
     assert changed.source_before == {"src/net.py": BASE["src/net.py"], "src/gone.py": BASE["src/gone.py"]}
@@ -51,6 +56,7 @@ def test_files_messages_and_changelog_of_both_sides_are_read(tmp_path: Path) -> 
     assert changed.subjects == ("a change",)
     assert changed.changelog == ("- Connections go through a *proxy*.",)
     assert changed.missing_names == ("x",)
+    assert changed.issue == "No proxy"
     assert changed.known_at_base == {"proxy"}
 
 

@@ -1,12 +1,16 @@
 """What is left of commit messages and changelogs: what is wanted, in words that stand alone."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
+from tests.mining.instruction.changes import change
 
 from outweigh.mining.instruction.words import ChangeWords, words_of_change
 
 
-def words(message: str, *, subjects: tuple[str, ...] = (), changelog: tuple[str, ...] = ()) -> ChangeWords:
-    found = words_of_change(message, subjects, changelog)
+def words(message: str, **more: Any) -> ChangeWords:
+    found = words_of_change(replace(change(message, source={}, tests={}), **more))
     assert found is not None
     return found
 
@@ -58,7 +62,7 @@ def test_a_title_is_a_request_without_numbers_prefixes_and_marks(message: str, t
     ],
 )
 def test_a_message_that_does_not_say_what_is_wanted_gives_no_words(message: str) -> None:
-    assert words_of_change(message, (), ()) is None
+    assert words_of_change(change(message, source={}, tests={})) is None
 
 
 def test_the_changelog_says_it_where_the_message_does_not() -> None:
@@ -124,3 +128,28 @@ def test_entries_of_the_changelog_take_the_place_of_notes() -> None:
 
 def test_a_message_in_another_script_says_something() -> None:
     assert words("修复空文件的读取错误").title == "修复空文件的读取错误"
+
+
+def test_what_the_user_typed_comes_before_the_message() -> None:
+    typed = (
+        "Uploads of more than 1 GB should be refused. Say how large they may be.",
+        "ok",
+        "and count compressed bytes too",
+    )
+
+    found = words("Add a limit to uploads", typed=typed)
+
+    assert found.title == "Uploads of more than 1 GB should be refused. Say how large they may be"
+    assert found.details == ("and count compressed bytes too", "Add a limit to uploads")
+    assert found.source == "session"
+
+
+def test_an_issue_comes_before_the_message() -> None:
+    said = "A large upload is written until the disk is full."
+    issue = f"Uploads fill the disk\n\n### What happens\n\n{said}\n\n```\ntrace\n```"
+
+    found = words("Fix #7", issue=issue)
+
+    assert found.title == "Uploads fill the disk"
+    assert found.details == (said,)
+    assert found.source == "issue"

@@ -17,7 +17,7 @@ _BOILERPLATE = re.compile(
     rf"^(?:merge (?:pull request|branch|branches|remote[- ]tracking|tag|commit|(?:from |into )?{_MAIN_LINE})\b.*"
     r"|merged in .*|see merge request .*|conflicts?:.*|this reverts commit .*|\(?cherry picked from .*|-{3,}|\.{3}"
     r"|\[pre-commit\.ci\].*|for more information,? see .*|apply (?:\d+ )?suggestions? .*|co-authored.*|updates?:"
-    r"|automatically created by .*|squashed commit.*|changes? to be committed:.*|\#\s.*"
+    r"|automatically created by .*|squashed commit.*|changes? to be committed:.*|\#{1,6}\s.*"
     r"|update [\w./-]+\.\w{1,5}|(?:create|delete|rename) [\w./-]+\.\w{1,5}.*)$",
     re.IGNORECASE,
 )

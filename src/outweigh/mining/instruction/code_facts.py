@@ -59,11 +59,12 @@ class LiteralText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestFunction:
-    """A test in a test file: its name or title, and the lines that it covers, counted from 1."""
+    """A test in a test file: its name or title, the lines that it covers, counted from 1, and its class or group."""
 
     __test__ = False  # pytest would take the name for a test class
 
     title: str
+    group: str = ""
     first_line: int
     last_line: int
 

@@ -30,7 +30,7 @@ def facts(path: str, text: str) -> CodeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingTests:
-    """What the tests that must now pass contain: names, texts, imports and titles.
+    """What the tests that must now pass contain: names, texts, imports, and titles with their groups.
 
     `members` are names after a dot, as a keyword or imported; `names` all names that the tests do not define.
     """
@@ -39,7 +39,7 @@ class FailingTests:
     members: frozenset[str]
     texts: tuple[LiteralText, ...]
     imports: frozenset[str]
-    titles: tuple[str, ...]
+    titles: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     members: set[str] = set()
     texts: list[LiteralText] = []
     imports: set[str] = set()
-    titles: list[str] = []
+    titles: list[tuple[str, str]] = []
     for path, text in changed.tests_after.items():
         found = facts(path, text)
         lines, named = _lines_that_count(path, text, changed, found)
@@ -103,7 +103,9 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     )
 
 
-def _lines_that_count(path: str, text: str, changed: ChangedCode, found: CodeFacts) -> tuple[set[int], list[str]]:
+def _lines_that_count(
+    path: str, text: str, changed: ChangedCode, found: CodeFacts
+) -> tuple[set[int], list[tuple[str, str]]]:
     """The lines of failing tests, and added lines outside of any test; and the titles of those tests."""
     added = added_lines(changed.tests_before.get(path, ""), text)
     is_failing = {test: _is_named(test.title, changed.fail_to_pass) for test in found.tests}
@@ -115,7 +117,7 @@ def _lines_that_count(path: str, text: str, changed: ChangedCode, found: CodeFac
             if is_failing[test] is fails:
                 span = set(range(test.first_line, test.last_line + 1))
                 counted = counted | span if fails else counted - span
-    return counted, [test.title for test, fails in is_failing.items() if fails]
+    return counted, [(test.group, test.title) for test, fails in is_failing.items() if fails]
 
 
 def _is_named(title: str, reported: Iterable[str]) -> bool:

@@ -1,7 +1,7 @@
 """Reads what an instruction can be made of from the history."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from outweigh.mining.candidate import Candidate
@@ -14,7 +14,13 @@ _CHANGELOG = re.compile(
     r"|(?:^|/)(?:changelog|changes|news|newsfragments)(?:\.d)?/",
     re.IGNORECASE,
 )
-_LARGEST_FILE = 1_000_000
+_CLOSED_ISSUE = re.compile(
+    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[:\s]+(?:[\w-]+/[\w.-]+)?#(\d+)", re.IGNORECASE
+)
+_LARGEST_FILE = 300_000
+
+ReadIssue = Callable[[int], str | None]
+"""Asks the forge for the title and the text of an issue by its number; None where there is none."""
 
 
 def gather_change(
@@ -24,8 +30,13 @@ def gather_change(
     fail_to_pass: Sequence[str],
     passed_at_base: int,
     missing_names: Sequence[str] = (),
+    typed: Sequence[str] = (),
+    read_issue: ReadIssue | None = None,
 ) -> ChangedCode:
-    """What the history says about a candidate: its files on both sides, its messages and its changelog entries."""
+    """What the history says about a candidate: its files on both sides, its messages and its changelog entries.
+
+    `typed` is what a user typed to the agent that made it. `read_issue` asks the forge, where that is wanted.
+    """
     base, fix = candidate.base, candidate.fix
     sources = [path for path in candidate.source_files if not is_changelog(path)]
     tests = candidate.test_files
@@ -40,6 +51,8 @@ def gather_change(
         passed_at_base=passed_at_base,
         changelog=_changelog_lines(history, candidate),
         missing_names=tuple(missing_names),
+        typed=tuple(typed),
+        issue=_issue(candidate.message, read_issue) if read_issue else "",
     )
     return replace(changed, known_at_base=_known_at_base(history, base, changed))
 
@@ -47,6 +60,11 @@ def gather_change(
 def is_changelog(path: str) -> bool:
     """Whether a file tells users what changed."""
     return bool(_CHANGELOG.search(path))
+
+
+def _issue(message: str, read_issue: ReadIssue) -> str:
+    closed = _CLOSED_ISSUE.search(message)
+    return (read_issue(int(closed[1])) or "") if closed else ""
 
 
 def _contents(history: HistoryRepository, commit: str, paths: Iterable[str]) -> dict[str, str]:

@@ -22,9 +22,13 @@ _NAME_LIKE = re.compile(r"-{1,2}[a-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|\w+[._-]\w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """What must be stated: `items` in Markdown, and what cannot be: `unstated_names`, `unstated_texts`."""
+    """What must be stated: `items` in Markdown, and what cannot be: `unstated_names`, `unstated_texts`.
+
+    `says_what` is whether a declaration, a text or a file among the items tells something about what is wanted.
+    """
 
     items: tuple[str, ...]
+    says_what: bool = False
     unstated_names: tuple[str, ...] = ()
     unstated_texts: tuple[str, ...] = ()
 
@@ -54,6 +58,7 @@ def find_interface(
     stated |= set(bare) | {PurePosixPath(path).stem for path in files}
     return Interface(
         items=tuple(dict.fromkeys(items)),
+        says_what=bool(declarations or short or files),
         unstated_names=tuple(n for n in missing_names if n.rpartition(".")[2] not in stated and n not in known_at_base),
         unstated_texts=tuple(text.shown for text in texts if len(text.shown) > LONGEST_TEXT),
     )

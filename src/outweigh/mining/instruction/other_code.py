@@ -149,12 +149,22 @@ def _contract(comment: str) -> str:
 
 
 def _tests(code: MaskedCode) -> Iterator[TestFunction]:
+    groups = list(_groups(code)) if code.family == "script" else []
     for match in TESTS[code.family].finditer(code.masked):
         named = next((value for value in match.groupdict().values() if value), None)
         call, end = _test_span(code, match)
         title = named or next((literal.shown for position, literal in code.literals if call <= position < end), "")
+        group = next((name for first, last, name in reversed(groups) if first <= match.start() < last), "")
         if title:
-            yield TestFunction(title=title, first_line=code.line_of(match.start()), last_line=code.line_of(end))
+            first, last = code.line_of(match.start()), code.line_of(end)
+            yield TestFunction(title=title, group=group, first_line=first, last_line=last)
+
+
+def _groups(code: MaskedCode) -> Iterator[tuple[int, int, str]]:
+    for match in re.finditer(r"(?<![\w$.])(?:describe|suite|context)(?:\.\w+)*[ \t]*(?=\()", code.masked):
+        end = code.closing(match.end())
+        title = next((literal.shown for position, literal in code.literals if match.end() <= position < end), "")
+        yield match.start(), end, title
 
 
 def _test_span(code: MaskedCode, match: re.Match[str]) -> tuple[int, int]:

@@ -102,11 +102,16 @@ def _raised(tree: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def _tests(tree: ast.AST) -> Iterator[TestFunction]:
-    for node in ast.walk(tree):
-        if isinstance(node, _Function) and node.name.startswith("test"):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            yield TestFunction(title=node.name, first_line=first, last_line=node.end_lineno or node.lineno)
+def _tests(node: ast.AST, group: str = "") -> Iterator[TestFunction]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _Function) and child.name.startswith("test"):
+            first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
+            last = child.end_lineno or child.lineno
+            yield TestFunction(title=child.name, group=group, first_line=first, last_line=last)
+        elif isinstance(child, ast.ClassDef):
+            yield from _tests(child, child.name)
+        elif isinstance(child, ast.stmt) and not isinstance(child, _Function):
+            yield from _tests(child, group)
 
 
 def _texts(tree: ast.AST, documentation: set[int]) -> Iterator[tuple[int, LiteralText]]:

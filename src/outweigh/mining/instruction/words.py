@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.instruction.clean_message import (
     clean_line,
     is_file_name,
@@ -44,6 +45,7 @@ _ABOUT_TESTS = re.compile(
     re.IGNORECASE,
 )
 _MOST_STEPS = 12
+_LONGEST_TITLE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +61,28 @@ class ChangeWords:
     source: str
 
 
-def words_of_change(message: str, subjects: Iterable[str], changelog: Iterable[str]) -> ChangeWords | None:
-    """The words about a change, from its message, its changelog entries and the subjects of its commits.
+def words_of_change(changed: ChangedCode) -> ChangeWords | None:
+    """The words about a change: what the user typed or the issue says, else its message, and its changelog entries.
 
     None where all of them together do not say what is wanted.
     """
-    paragraphs = list(_telling_parts(message))
-    entries = [entry for entry in changelog_entries(changelog) if not is_vague(entry)]
+    entries = [entry for entry in changelog_entries(changed.changelog) if not is_vague(entry)]
+    own = _from_message(changed, entries)
+    for origin, text in (("session", "\n\n".join(changed.typed)), ("issue", changed.issue)):
+        parts = [part for part in message_parts(text) if not is_vague(part)]
+        if parts:
+            title = parts[0] if len(parts[0]) <= _LONGEST_TITLE else _first_clause(parts[0])
+            more = [*(parts if title != parts[0] else parts[1:]), *([own.title, *own.details] if own else entries)]
+            return ChangeWords(title=title, details=tuple(_distinct([title], more)), source=origin)
+    return own
+
+
+def _from_message(changed: ChangedCode, entries: list[str]) -> ChangeWords | None:
+    paragraphs = list(_telling_parts(changed.message))
     lines = [line for line in paragraphs[:1] if not _says_nothing(line)]
     rest = [part for part in paragraphs[1:] if not _says_nothing(part)]
-    inner = [readable_title(subject) for subject in map(clean_line, subjects) if subject and not _says_nothing(subject)]
+    subjects = map(clean_line, changed.subjects)
+    inner = [readable_title(subject) for subject in subjects if subject and not _says_nothing(subject)]
     origin = "message and changelog" if entries else "message"
     if lines:
         title = lines[0]
@@ -80,9 +94,7 @@ def words_of_change(message: str, subjects: Iterable[str], changelog: Iterable[s
         title, origin = inner[0], "commits"
     else:
         return None
-    steps = [part for part in rest if _is_step(part)]
-    if origin == "commits":
-        steps = inner[1:]
+    steps = inner[1:] if origin == "commits" else [part for part in rest if _is_step(part)]
     details = list(_distinct([title], [*(part for part in rest if not _is_step(part)), *entries]))
     steps = [] if entries else list(_distinct([title, *details], [re.sub(r"^[*-]\s+", "", step) for step in steps]))
     return ChangeWords(title=title, details=tuple(details), steps=tuple(steps), source=origin)

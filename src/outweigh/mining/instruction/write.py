@@ -14,30 +14,40 @@ from outweigh.mining.instruction.words import ChangeWords, words_of_change
 _MOST_TITLES = 20
 _SHORTEST_LEAK = 12
 _SHARED_STEMS = 2
-"""Words that a note about the work must share with the failing tests to be about what is wanted."""
+"""Words that the failing tests must share with a note about the work, and with an instruction without an interface."""
 
 
 def write_instruction(changed: ChangedCode) -> TaskInstruction | UnfairTask:
     """Write what is wanted and what the hidden tests need by name; an UnfairTask where that is not possible."""
     if is_pure_move(changed.source_before, changed.source_after):
         return UnfairTask(reason=Unfairness.PURE_MOVE)
-    words = words_of_change(changed.message, changed.subjects, changed.changelog)
+    words = words_of_change(changed)
     words = words and _without_leaks(words, changed)
     if words is None:
         return UnfairTask(reason=Unfairness.NO_INSTRUCTION, detail=_first_line(changed.message))
     tests = failing_tests(changed)
     interface = find_interface(added_source(changed), tests, changed.known_at_base, changed.missing_names)
-    if interface.unstated_names:
-        return UnfairTask(reason=Unfairness.UNSTATED_NAME, detail=", ".join(interface.unstated_names))
-    if interface.unstated_texts:
-        return UnfairTask(reason=Unfairness.UNSTATED_TEXT, detail=_first_line(interface.unstated_texts[0])[:80])
     checked = _checked(tests, changed)
-    if not _is_about(words, interface, checked):
-        return UnfairTask(reason=Unfairness.UNRELATED_TESTS, detail=words.title)
+    if fault := _fault(words, interface, checked):
+        return fault
     steps = tuple(step for step in words.steps if len(_stems(step) & checked) >= _SHARED_STEMS)
     return TaskInstruction(
         text=_text(replace(words, steps=steps), interface, tests), source=words.source, interface=interface.items
     )
+
+
+def _fault(words: ChangeWords, interface: Interface, checked: set[str]) -> UnfairTask | None:
+    """Why words and interface are not enough for the failing tests."""
+    shared = _stems(" ".join([words.title, *words.details])) & checked
+    if interface.unstated_names:
+        return UnfairTask(reason=Unfairness.UNSTATED_NAME, detail=", ".join(interface.unstated_names))
+    if interface.unstated_texts:
+        return UnfairTask(reason=Unfairness.UNSTATED_TEXT, detail=_first_line(interface.unstated_texts[0])[:80])
+    if not shared and not interface.items:
+        return UnfairTask(reason=Unfairness.UNRELATED_TESTS, detail=words.title)
+    if len(shared) < _SHARED_STEMS and not interface.says_what:
+        return UnfairTask(reason=Unfairness.NO_INSTRUCTION, detail=words.title)
+    return None
 
 
 def _first_line(text: str) -> str:
@@ -83,18 +93,14 @@ def leaks(text: str, lines: Iterable[str]) -> bool:
     return any("".join(line.split()) in compact for line in lines if re.search(r"[^\w\s.,'-]", line))
 
 
-def _is_about(words: ChangeWords, interface: Interface, checked: set[str]) -> bool:
-    said = _stems(" ".join([words.title, *words.details]))
-    return bool(interface.items) or bool(said & checked)
-
-
 def _checked(tests: FailingTests, changed: ChangedCode) -> set[str]:
-    return _stems(" ".join([*tests.titles, *tests.names, *(text.shown for text in tests.texts), *changed.tests_after]))
+    titles = [word for title in tests.titles for word in title]
+    return _stems(" ".join([*titles, *tests.names, *(text.shown for text in tests.texts), *changed.tests_after]))
 
 
 def _stems(text: str) -> set[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text.replace("_", " "))
-    return {word.lower()[:5] for word in re.findall(r"[A-Za-z]{4,}", spaced)} - {
+    return {word.lower()[:5] for word in re.findall(r"[^\W\d_]{4,}", spaced)} - {
         "test",
         "tests",
         "when",
@@ -105,7 +111,7 @@ def _stems(text: str) -> set[str]:
 
 def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
     blocks = [f"# {words.title}", *words.details, *(f"- {step}" for step in words.steps)]
-    titles = [title for title in map(_readable, tests.titles) if len(title.split()) >= 3]
+    titles = [title for title in dict.fromkeys(map(_readable_test, tests.titles)) if len(title.split()) >= 2]
     if titles:
         listed = "\n".join(f"- {title}" for title in titles[:_MOST_TITLES])
         blocks.append(f"## Expected behaviour\n\nHidden tests check the change. Their titles are:\n\n{listed}")
@@ -115,6 +121,12 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
             f"## Interface\n\nThe hidden tests use these names and texts, exactly as written here:\n\n{listed}"
         )
     return _joined(blocks)
+
+
+def _readable_test(named: tuple[str, str]) -> str:
+    group, title = named
+    about = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)).strip(" _")
+    return f"{about}: {_readable(title)}" if about else _readable(title)
 
 
 def _readable(title: str) -> str:
