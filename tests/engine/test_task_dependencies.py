@@ -52,6 +52,24 @@ class TestSandboxes:
         assert [check.passed for check in record.checks] == [True, True]
 
     @pytest.mark.needs_bubblewrap
+    def test_a_copy_that_the_system_has_is_hidden_from_the_agent_and_not_from_the_check(self, tmp_path: Path) -> None:
+        require("bubblewrap", BubblewrapSandboxProvider().missing())
+        seen = {"type": "command", "name": "seen", "run": "ls /usr/share/doc/* && test -s /usr/bin/env"}
+        suite = suite_of(
+            tmp_path,
+            "ls -A /usr/share/doc; test -s /usr/bin/env || echo empty; ls /opt/dependencies; echo 42 > answer.txt",
+            dependencies={**DEPENDENCIES, "hidden": ["/usr/share/doc", "/usr/bin/env", "/usr/no-such", "later"]},
+            checks=[DONE, seen],
+        )
+        with ExitStack() as held:
+            deps, store = held.enter_context(open_engine(suite, tmp_path / "store"))
+            (planned,) = (run for run in plan_of(suite) if run.trial.arm == "a")
+            record = run_attempt(deps, planned, 1).record
+
+            assert artifact(store, record, "stdout.txt").decode().split() == ["empty", "later", "tool"]
+        assert [check.passed for check in record.checks or ()] == [True, True]
+
+    @pytest.mark.needs_bubblewrap
     def test_a_login_shell_of_the_agent_has_the_path_of_the_task(self, tmp_path: Path) -> None:
         require("bubblewrap", BubblewrapSandboxProvider().missing())
         path = "/opt/dependencies/bin:/usr/bin:/bin"

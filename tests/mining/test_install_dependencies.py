@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Timer
+from typing import Any
 
 import pytest
 from tests.mining.small_packages import write_project
@@ -33,7 +34,7 @@ def setting() -> InstallSetting:
     return InstallSetting(sandboxes=BubblewrapSandboxProvider(), variables=OFFLINE, hosts=(), limits=LIMITS)
 
 
-def planned(tree: Path, version: str | None = None, **options: str) -> DependencySet:
+def planned(tree: Path, version: str | None = None, **options: Any) -> DependencySet:
     files = {path.relative_to(tree).as_posix(): path for path in tree.rglob("*") if path.is_file()}
     pythons = find_pythons()  # one that sandboxes show need not be copied
     found = plan_dependencies(

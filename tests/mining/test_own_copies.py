@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outweigh.mining.own_copies import connect_project, later_copies, move_node_modules, site_packages
+from outweigh.mining.own_copies import connect_project, later_copies, move_node_modules, site_packages, system_copies
 
 
 def node_package(folder: Path, name: str, version: str | None) -> None:
@@ -48,6 +48,28 @@ class TestLaterCopies:
         found = list(later_copies(tmp_path, {"python": "Tea.Kettle"}, "1.0"))
 
         assert found == ["venv/lib/python3.11/site-packages/pip/_vendor/tea_kettle"]
+
+
+class TestSystemCopies:
+    def test_copies_of_the_machine_itself_are_found_unless_they_are_surely_earlier(self, tmp_path: Path) -> None:
+        packages = tmp_path / "lib/python3/dist-packages"
+        for name in ("kettle", "kettle-2.0.dist-info", "other"):
+            (packages / name).mkdir(parents=True)
+        (tmp_path / "local/lib/python3.11/site-packages").mkdir(parents=True)
+        (tmp_path / "local/lib/python3.11/site-packages/kettle.py").touch()
+        node_package(tmp_path / "share/nodejs/kettle", "kettle", "2.0.0")
+        node_package(tmp_path / "lib/node_modules/npm/node_modules/kettle", "kettle", "0.9.0")
+        names = {"python": "kettle", "node": "kettle"}
+
+        later = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "1.0.0", tmp_path)]
+        earlier = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "3.0.0", tmp_path)]
+
+        assert later == [
+            "share/nodejs/kettle",
+            "lib/python3/dist-packages/kettle",
+            "local/lib/python3.11/site-packages/kettle.py",
+        ]
+        assert earlier == ["local/lib/python3.11/site-packages/kettle.py"]
 
 
 class TestConnecting:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ PYPROJECT = '[project]\nname = "kettle"\nversion = "1.0"\ndependencies = ["water
 
 
 def planned(
-    files: Mapping[str, str], day: str = "2023-05-10", version: str | None = None, **options: str
+    files: Mapping[str, str], day: str = "2023-05-10", version: str | None = None, **options: Any
 ) -> DependencySet:
     read = {path: content.encode() for path, content in files.items()}.get
     found = plan_dependencies(
@@ -159,6 +160,12 @@ class TestOthers:
         (note,) = planned({"pyproject.toml": PYPROJECT, "Dockerfile": "FROM x"}).notes
 
         assert note == "Dockerfile is not used; to run tests in an image, build it and name it with --image."
+
+    def test_an_image_has_its_own_interpreter(self) -> None:
+        for version, program in ((None, "python3"), ("3.9", "python3.9")):
+            (create, *_) = planned({"pyproject.toml": PYPROJECT}, in_image=True, python=version).commands
+
+            assert create == f"uv venv -q --python {program} /opt/dependencies/venv"
 
 
 class TestKey:

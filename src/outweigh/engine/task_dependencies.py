@@ -5,7 +5,7 @@ task's checksum has its name, which is a hash of what was installed, and not its
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,13 +57,27 @@ def dependency_mounts(task: Task) -> tuple[Mount, ...]:
 
 
 def hide_from_agent(request: SandboxRequest, task: Task) -> SandboxRequest:
-    """The request for the agent's sandbox, which does not show the paths that its task hides."""
+    """The request for the agent's sandbox, which does not show the paths that its task hides.
+
+    A full path is one of the system, which sandboxes show as well.
+    """
     if task.dependencies is None or not task.dependencies.hidden:
         return request
-    hidden = tuple(task.dependencies.hidden)
-    return replace(
-        request,
-        mounts=tuple(
-            replace(mount, hidden=hidden) if mount.target == DEPENDENCIES_INSIDE else mount for mount in request.mounts
-        ),
-    )
+    hidden = tuple(path for path in task.dependencies.hidden if not path.startswith("/"))
+    mounts = [
+        replace(mount, hidden=hidden) if mount.target == DEPENDENCIES_INSIDE else mount for mount in request.mounts
+    ]
+    system = [Path(path) for path in task.dependencies.hidden if path.startswith("/usr/")]
+    return replace(request, mounts=(*mounts, *_covers(system, request.home)))
+
+
+def _covers(paths: Iterable[Path], home: Path) -> Iterator[Mount]:
+    """Empty files and folders of the run that cover paths of the system that exist."""
+    folder, file = home.with_name("empty-folder"), home.with_name("empty-file")
+    for path in paths:
+        if path.is_dir():
+            folder.mkdir(exist_ok=True)
+            yield Mount(source=folder, target=str(path.resolve()))
+        elif path.is_file():
+            file.touch()
+            yield Mount(source=file, target=str(path.resolve()))

@@ -13,11 +13,13 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 class DependencyOptions:
     """What the user says about dependencies.
 
-    `setup` is a command that installs them in place of what manifests say. `python` is a version such as `3.11`.
+    `setup` is a command that installs them in place of what manifests say. `python` is a version such as `3.11`. With
+    `in_image` everything is installed in a container image, with its own interpreters.
     """
 
     setup: str | None = None
     python: str | None = None
+    in_image: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

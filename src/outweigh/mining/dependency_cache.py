@@ -81,7 +81,9 @@ class DependencyCache:
     def _install(self, wanted: DependencySet, base_tree: Path) -> InstalledDependencies:
         work = self._folder / _WORK_FOLDER
         python = self._python(wanted.interpreter)
-        place = InstallPlace(build=work / wanted.key, cache=work / "cache", python=python)
+        place = InstallPlace(
+            build=work / wanted.key, cache=work / "cache", python=python, shows_system=self._setting.image is None
+        )
         try:
             installed, commands = install(wanted, base_tree, place, self._setting)
             target = self._folder / wanted.key

@@ -24,7 +24,14 @@ from outweigh.mining.dependencies import (
     DependencySet,
     InstalledDependencies,
 )
-from outweigh.mining.own_copies import connect_project, later_copies, move_node_modules, new_folder, site_packages
+from outweigh.mining.own_copies import (
+    connect_project,
+    later_copies,
+    move_node_modules,
+    new_folder,
+    site_packages,
+    system_copies,
+)
 from outweigh.mining.python_plan import PYTHON_INSIDE, VENV, VERSION_VARIABLES
 from outweigh.mining.registries import node_registry, python_index, registry_hosts, registry_variables
 from outweigh.model.failure import detail_line
@@ -115,12 +122,14 @@ def machine_setting(
 class InstallPlace:
     """Folders of the host: `build` is new and on the file system of the result, `cache` is shared by a suite.
 
-    `python` is a copied interpreter, None where the system's own is used.
+    `python` is a copied interpreter, None where the system's own is used. `shows_system` says that sandboxes have the
+    system of this machine, and not that of an image.
     """
 
     build: Path
     cache: Path
     python: Path | None = None
+    shows_system: bool = True
 
     @property
     def folder(self) -> Path:
@@ -279,13 +288,15 @@ def _finish(wanted: DependencySet, base_tree: Path, place: InstallPlace) -> Inst
     variables |= _download_variables(folder)
     if _keep_generated(workspace, base_tree, folder / "generated"):
         setup.append(f"cp -R {_GENERATED_INSIDE}/. .")
-    hidden = tuple(sorted(later_copies(folder, dict(wanted.names), wanted.project_version)))
+    hidden = [*later_copies(folder, wanted.names, wanted.project_version)]
+    if place.shows_system:
+        hidden += system_copies(wanted.names, wanted.project_version)
     return InstalledDependencies(
         key=wanted.key,
         folder=folder,
         variables={"PATH": ":".join(path), **variables},
         setup=tuple(setup),
-        hidden=hidden,
+        hidden=tuple(sorted(hidden)),
     )
 
 

@@ -12,13 +12,14 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from outweigh.workspace.trash import remove_tree
 
 _FOUND_DEPTH = 12
+_SYSTEM_PACKAGES = tuple(f"{top}lib/python3*/{kind}-packages" for top in ("", "local/") for kind in ("dist", "site"))
 _MOST_BYTES = 10_000_000
 _EDITABLE = re.compile(r'"editable"\s*:\s*true')
 
@@ -119,7 +120,7 @@ def _strip_description(metadata: Path) -> None:
         _replace_file(metadata, kept)
 
 
-def later_copies(folder: Path, names: dict[str, str], version: str | None) -> Iterator[str]:
+def later_copies(folder: Path, names: Mapping[str, str], version: str | None) -> Iterator[str]:
     """Paths below the folder with code of the project itself that is later than its version at the commit.
 
     A copy whose version is unknown, or a project without a version, counts as later.
@@ -133,6 +134,22 @@ def later_copies(folder: Path, names: dict[str, str], version: str | None) -> It
         for vendored in ("_vendor", "vendored", "_vendored", "extern", "vendor"):
             for path in _folders(folder, f"{vendored}/{module}"):
                 yield path.relative_to(folder).as_posix()
+
+
+def system_copies(names: Mapping[str, str], version: str | None, root: Path = Path("/usr")) -> Iterator[str]:
+    """Paths of this machine's system, which sandboxes show, with code of the project that may be later."""
+    if "node" in names:
+        for place in ("share/nodejs", "lib/node_modules", "local/lib/node_modules"):
+            for path in _folders(root / place, names["node"]):
+                if not _is_earlier(_package_version(path), version):
+                    yield str(path)
+    if "python" in names:
+        module = normal_name(names["python"]).replace("-", "_")
+        for packages in sorted(path for pattern in _SYSTEM_PACKAGES for path in root.glob(pattern)):
+            own = _distribution(packages, names["python"])
+            if own is not None and _is_earlier(own.name.removesuffix(".dist-info").rpartition("-")[2], version):
+                continue
+            yield from (str(path) for name in (module, f"{module}.py") if (path := packages / name).exists())
 
 
 def _folders(folder: Path, ending: str) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from outweigh.mining.dependencies import DEPENDENCIES_INSIDE, DependencyError, D
 from outweigh.mining.node_plan import NodeManifests, node_attempts, read_node_manifests
 from outweigh.mining.python_manifests import PythonManifests, read_python_manifests
 from outweigh.mining.python_plan import create_environment, python_attempts
-from outweigh.mining.pythons import InstalledPython, choose_python, earliest_packages, find_pythons
+from outweigh.mining.pythons import InstalledPython, choose_python, earliest_packages, find_pythons, python_of_image
 from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.runner import ReadFile
 
@@ -63,7 +63,8 @@ def plan_dependencies(
     python = None
     if python_project is not None:
         python = _choose_python(python_project, options, day.date(), find_pythons() if pythons is None else pythons)
-        days = max(days[0], earliest_packages(python.version)), max(days[1], earliest_packages(python.version))
+        earliest = days[0] if options.in_image else earliest_packages(python.version)
+        days = max(days[0], earliest), max(days[1], earliest)
     parts = list(_parts(files, read, python_project, node_project, python, days, options))
     if not parts:
         return None
@@ -97,6 +98,8 @@ def plan_dependencies(
 def _choose_python(
     project: PythonManifests, options: DependencyOptions, day: date, pythons: Collection[InstalledPython]
 ) -> InstalledPython:
+    if options.in_image:
+        return python_of_image(options.python)
     installed = ", ".join(python.name for python in pythons) or "none"
     if options.python is not None:
         found = next((python for python in pythons if python.name == options.python), None)

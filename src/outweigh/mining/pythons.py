@@ -51,13 +51,22 @@ class InstalledPython:
 
     @property
     def is_shown(self) -> bool:
-        """Whether every sandbox has it."""
-        return Path(self.program).resolve().is_relative_to("/usr")
+        """Whether every sandbox has it: it is below /usr, or a name that the PATH of an image leads to."""
+        return "/" not in self.program or Path(self.program).resolve().is_relative_to("/usr")
 
     @property
     def name(self) -> str:
         """The version as people write it."""
         return f"{self.version[0]}.{self.version[1]}"
+
+
+def python_of_image(version: str | None) -> InstalledPython:
+    """The interpreter of a container image, by its name; its version is taken for a common one if none is given."""
+    found = re.fullmatch(r"3\.(\d+)", version or "3.12")
+    number = (3, int(found[1])) if found else (3, 12)
+    return InstalledPython(
+        number if number in _RELEASES else (3, 12), "python3" if version is None else f"python{version}"
+    )
 
 
 def find_pythons() -> tuple[InstalledPython, ...]:
