@@ -118,6 +118,9 @@ def test_script_tests_are_named_by_the_titles_around_them() -> None:
         ("require('../cart')", "require('../basket')", set()),
         ("return n + limit", "return n - limit", {"cart::when empty::maps … to …"}),
         ("return 1", "return 2", {"at the top"}),
+        ("add(1); }", "add(2); }", {name for name in ALL if name.startswith("cart")}),
+        ("describe('cart', () => {", "describe('cart', async () => {", set()),
+        ("{ return 1; }", "{  return 1; }", {"at the top"}),
         ("'cart'", "'basket'", {name.replace("cart", "basket") for name in ALL if name.startswith("cart")}),
     ],
 )

@@ -113,6 +113,20 @@ def test_a_stated_command_of_which_nothing_is_known_runs_as_it_is() -> None:
     assert not runner.is_test_file("src/a.py")
 
 
+def test_what_a_script_builds_before_its_tests_is_built() -> None:
+    scripts = {
+        "pretest": "npm run lint && npm run compile",
+        "compile": "tsc -p .",
+        "lint": "eslint .",
+        "test": "mocha lib/test",
+    }
+    files = {"package.json": json.dumps({"scripts": scripts}), "test/a.ts": ""}
+    runner = detect_runner(list(files), lambda path: files[path].encode() if path in files else None)
+
+    assert runner is not None
+    assert runner.command([], REPORT).startswith("tsc -p .; mocha --reporter json")
+
+
 def test_a_stated_script_is_looked_up() -> None:
     files = {"package.json": package("jest --silent"), "a.test.js": ""}
     runner = runner_for_command("npm test", list(files), lambda path: files[path].encode() if path in files else None)

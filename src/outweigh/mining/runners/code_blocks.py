@@ -15,13 +15,14 @@ _MOST_CHARACTERS = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class TestBlock:
-    """A test in a file: its name, and where its text starts and ends."""
+    """A test in a file: its name, where its text starts and ends, and the text of what is run before or after it."""
 
     __test__ = False
 
     name: str
     start: int
     end: int
+    shared: str = ""
 
 
 FindBlocks = Callable[[str], Sequence[TestBlock]]
@@ -55,16 +56,12 @@ def _split(content: bytes, find: FindBlocks) -> _SplitFile:
     blocks = find(text)
     tests: dict[str, str] = {}
     for block in blocks:
-        tests[block.name] = tests.get(block.name, "") + _plain(text[block.start : block.end])
-    rest = list(text)
-    for block in blocks:
-        rest[block.start : block.end] = " " * (block.end - block.start)
-    return _SplitFile(tests, "".join(rest))
-
-
-def _plain(text: str) -> str:
-    """A text in which indentation makes no difference."""
-    return "\n".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
+        tests[block.name] = tests.get(block.name, "") + text[block.start : block.end] + block.shared
+    rest, end = "", 0
+    for block in sorted(blocks, key=lambda each: each.start):
+        rest += text[end : max(block.start, end)]
+        end = max(block.end, end)
+    return _SplitFile(tests, rest + text[end:])
 
 
 _IMPORT = re.compile(r"\s*(?:import\b|from\b|use\b|using\b|package\b|#include\b|mod\b|\}? *from\b)|.*\brequire\(")
@@ -77,14 +74,16 @@ _DECLARATION = re.compile(
 
 def _changed_helpers(old: str, new: str) -> set[str]:
     """The names whose declarations outside of tests have changed lines."""
-    known = {_plain(line) for line in old.split("\n")}
+    known = set(old.split("\n"))
     names: set[str] = set()
     current: str | None = None
     for line in new.split("\n"):
-        found = _DECLARATION.match(line.strip()) if not line[:1].isspace() or _DECLARATION.match(line.strip()) else None
-        if found is not None and not _IMPORT.match(line):
+        found = None if _IMPORT.match(line) else _DECLARATION.match(line.strip())
+        if found is not None:
             current = found["name"]
-        if line.strip() and _plain(line) not in known and not _IMPORT.match(line) and current is not None:
+        elif line and not line[0].isspace() and line[0] not in "})]":
+            current = None
+        if line.strip() and line not in known and not _IMPORT.match(line) and current is not None:
             names.add(current)
     return names
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from outweigh.mining.runners.base_runner import BaseRunner
 from outweigh.mining.runners.compiled_runners import CargoRunner, GoRunner
@@ -46,6 +47,7 @@ def detect_runner(files: Sequence[str], read: ReadFile, changed: Sequence[str] =
 
     Plain scripts come last.
     """
+    read = cache(read)
     found = [runner for runner in RUNNERS if runner.detect(files, read)]
     if not found:
         return None

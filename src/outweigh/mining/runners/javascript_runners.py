@@ -18,11 +18,29 @@ _LOOKED_AT = 20
 
 
 def known_script(read: ReadFile) -> KnownCommand | None:
-    """The runner that `npm test` of a commit starts, else one that another of its test scripts does."""
+    """The runner that `npm test` of a commit starts, else one that another of its test scripts does.
+
+    Commands before it that build what is tested are kept; tests are run on what they leave, even if one fails.
+    """
     scripts = _scripts(read)
     others = sorted(name for name in scripts if re.search("test|unit|mocha|jest", name) and name != "test")
-    commands = (line for name in ("test", *others) for line in expand_command(scripts.get(name, ""), read))
-    return next(filter(None, map(recognise, commands)), None)
+    for name in ("test", *others):
+        builds: list[str] = []
+        for command in (*_expanded(f"pre{name}", read), *_expanded(name, read)):
+            known = recognise(command)
+            if known is not None:
+                return KnownCommand(known.runner, "; ".join((*builds, known.program)))
+            builds += [command] if _BUILD.search(command) else []
+    return None
+
+
+_BUILD = re.compile(
+    r"^(?!.*\b(?:eslint|lint|--noEmit)\b).*\b(?:tsc|babel|rollup|webpack|esbuild|swc|tsup|build|compile)\b"
+)
+
+
+def _expanded(script: str, read: ReadFile) -> list[str]:
+    return expand_command(_scripts(read).get(script, ""), read)
 
 
 def expand_command(command: str, read: ReadFile) -> list[str]:

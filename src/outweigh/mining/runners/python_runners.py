@@ -19,7 +19,7 @@ _LOOKED_AT = 20
 
 
 class PytestRunner(BaseRunner):
-    """pytest. Options of the project that measure coverage or start several processes are left out."""
+    """pytest. Options of the project for coverage, several processes, or an early end are left out."""
 
     name = "pytest"
     report_format = "junit"
@@ -82,7 +82,10 @@ def _added_options(read: ReadFile) -> list[str]:
         return []
 
 
-_MEASURING = re.compile(r"--(?:no-)?cov\b|--cov|-n\b|-n\d|--numprocesses|--dist|--maxprocesses|--junit|--reruns")
+_MEASURING = re.compile(
+    r"--(?:no-)?cov\b|--cov|-n\b|-n\d|--numprocesses|--dist|--maxprocesses|--junit|--reruns"
+    r"|-x$|--exitfirst|--maxfail|--lf$|--last-failed|--ff$|--failed-first|--nf$|--sw$|--stepwise|--pdb"
+)
 
 
 def _without_measuring(options: Sequence[str]) -> list[str]:

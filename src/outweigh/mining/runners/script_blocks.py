@@ -21,20 +21,34 @@ def find_script_blocks(text: str) -> Sequence[TestBlock]:
     return list(_script_blocks(text, blank_text(text, quotes=True)))
 
 
+_HOOK = re.compile(r"(?<![\w$.])(?:before|after)(?:Each|All)?\s*(?=\()")
+
+
 def _script_blocks(text: str, blank: str) -> Iterator[TestBlock]:
-    around: list[TestBlock] = []
+    hooks = [(found.start(), closing(blank, found.end(), "()")) for found in _HOOK.finditer(blank)]
+    groups: list[TestBlock] = []
+    tests: list[tuple[TestBlock, list[TestBlock]]] = []
     for found in _SCRIPT_CALL.finditer(blank):
         opening = _arguments(blank, found.end(), is_table="each" in found["more"] or blank[found.end()] == "`")
         if opening is None:
             continue
-        end = closing(blank, opening, "()")
+        around = [group for group in groups if group.start < found.start() < group.end]
         title = _title(text, opening, dynamic="each" in found["more"])
-        around = [block for block in around if block.end > found.start()]
-        block = TestBlock("::".join((*(each.name for each in around[-1:]), title)), found.start(), end)
+        name = "::".join((*(group.name for group in around[-1:]), title))
+        block = TestBlock(name, found.start(), closing(blank, opening, "()"))
         if found["kind"] in _GROUPS or ".describe" in found["more"]:
-            around.append(block)
+            groups.append(block)
         elif not found["more"].startswith((".before", ".after")):
-            yield block
+            tests.append((block, around))
+    for block, around in tests:
+        shared = "".join(text[start:end] for start, end in hooks if _applies(start, groups, around))
+        yield TestBlock(block.name, block.start, block.end, shared)
+
+
+def _applies(hook: int, groups: Sequence[TestBlock], around: Sequence[TestBlock]) -> bool:
+    """Whether what is run around tests is run around those in these blocks."""
+    own = [group for group in groups if group.start < hook < group.end]
+    return not own or own[-1] in around
 
 
 def _arguments(blank: str, at: int, *, is_table: bool) -> int | None:
