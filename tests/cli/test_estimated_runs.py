@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from tests.cli.stores import write_store
 from tests.web.page_reader import Reader
@@ -150,3 +151,24 @@ def test_a_budget_counts_the_most_that_an_estimated_run_may_have_cost() -> None:
     assert most_paid(plain) == amount_paid(plain)
     assert Budget(0.5, 0.2, [amount_paid(stopped)]).reserve()
     assert not Budget(0.5, 0.2, [most_paid(stopped)]).reserve()
+
+
+def test_the_viewer_says_about_how_much_was_spent(store: str) -> None:
+    reader = Reader(Path(store).parent)
+
+    live = msgspec.json.decode(reader.ask(reader.store("/live")).text)
+    page = reader.decided(reader.store("")).text
+
+    assert live["spent"] == "about $5.76"
+    assert ">about $2.88<" in page
+    assert ">$2.88<" in page, "nothing of the other arm is estimated"
+
+
+def test_the_ladder_says_about_how_much_a_tier_costs(outweigh: Any, store: str) -> None:
+    shown = outweigh("ladder", store, "--order", "old,new")
+    tiers = outweigh("ladder", store, "--order", "old,new", "--format", "json").json()["tiers"]
+
+    old, new = (next(line for line in shown.out.splitlines() if name in line) for name in ("0. old", "1. new"))
+    assert "about $0.12" in new
+    assert "about" not in old
+    assert [tier["estimated_costs"] for tier in tiers] == [0, 8]

@@ -38,6 +38,7 @@ def _tier_payload(tier: Tier) -> Payload:
         "median_cost_usd": metrics["cost_usd"].median,
         "mean_cost_usd": metrics["cost_usd"].mean,
         "cost_of_pass_usd": finite_or_none(summary.cost_of_pass_usd.value),
+        "estimated_costs": summary.estimated_costs,
         "never_passes": never_passes(summary),
         "uplift": tier.uplift.value,
         "uplift_of_mean": tier.uplift_of_mean.value,
@@ -101,6 +102,7 @@ def _tier_table(ladder: Ladder) -> Table:
 
 def _tier_row(tier: Tier, ladder: Ladder) -> tuple[str, ...]:
     summary, composite = tier.summary, tier.summary.metrics["composite"]
+    about = "about " if summary.estimated_costs else ""
     return (
         f"{tier.rank}. {summary.name}",
         str(summary.runs),
@@ -110,8 +112,8 @@ def _tier_row(tier: Tier, ladder: Ladder) -> tuple[str, ...]:
         summary.grade or UNKNOWN,
         _signed_percent(tier.uplift.value),
         _signed_percent(tier.uplift_of_mean.value),
-        format_dollars(summary.metrics["cost_usd"].mean),
-        format_dollars(summary.cost_of_pass_usd.value),
+        f"{about}{format_dollars(summary.metrics['cost_usd'].mean)}",
+        f"{about}{format_dollars(summary.cost_of_pass_usd.value)}",
         "yes" if summary.name in ladder.frontier else "no",
     )
 

@@ -4,6 +4,7 @@ Outcomes are counted by arm alone. A pass rate over several arms would describe 
 have no outcomes to compute one from.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from statistics import fmean, median
@@ -21,12 +22,15 @@ from outweigh.web.store_index import StoreIndex
 
 @dataclass(slots=True)
 class RunTotals:
-    """Runs of a store whatever their arm. `excluded` runs say nothing about their arm and are run again."""
+    """Runs of a store whatever their arm. `excluded` runs say nothing about their arm and are run again; of what was
+    paid, that for `estimated` runs is estimated.
+    """
 
     runs: int = 0
     excluded: int = 0
     real: int = 0
     paid: list[float] = field(default_factory=list)
+    estimated: int = 0
     seconds: list[float] = field(default_factory=list)
     latest: float | None = None
 
@@ -35,7 +39,7 @@ class RunTotals:
         """What was paid for the runs, as people read it."""
         if self.runs and not self.real:
             return SIMULATED
-        return format_dollars(fsum(self.paid) if self.paid else None)
+        return _format_sum(self.paid, self.estimated)
 
     def add(self, row: RunRow) -> None:
         """Count one more run."""
@@ -44,6 +48,7 @@ class RunTotals:
         self.real += not row.simulated
         if row.paid_usd is not None:
             self.paid.append(row.paid_usd)
+            self.estimated += row.is_estimated
         if row.duration_seconds is not None:
             self.seconds.append(row.duration_seconds)
         if row.started_at is not None:
@@ -60,6 +65,7 @@ class ArmCounts:
     excluded: int = 0
     real: int = 0
     costs: list[float] = field(default_factory=list)
+    estimated: int = 0
     durations: list[float] = field(default_factory=list)
 
     @property
@@ -77,7 +83,7 @@ class ArmCounts:
         """The sum of the known costs, as people read it."""
         if self.runs and not self.real:
             return SIMULATED
-        return format_dollars(fsum(self.costs) if self.costs else None)
+        return _format_sum(self.costs, self.estimated)
 
     @property
     def median_seconds(self) -> float | None:
@@ -93,8 +99,14 @@ class ArmCounts:
         self.real += not row.simulated
         if row.cost_usd is not None:
             self.costs.append(row.cost_usd)
+            self.estimated += row.is_estimated
         if row.duration_seconds is not None:
             self.durations.append(row.duration_seconds)
+
+
+def _format_sum(dollars: Sequence[float], estimated: int) -> str:
+    """A sum, as about how much where one of its parts is estimated."""
+    return f"{'about ' if estimated else ''}{format_dollars(fsum(dollars) if dollars else None)}"
 
 
 class StoreSummary:
