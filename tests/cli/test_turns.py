@@ -1,4 +1,4 @@
-"""Tasks with several turns, with the real claude and codex on a scripted model: the user answers what they say."""
+"""Tasks with several turns, with real agents on a scripted model: the user answers what they say."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,17 @@ SCRIPT = Script(
 @pytest.mark.needs_bubblewrap
 @pytest.mark.parametrize(
     ("agent", "program", "model"),
-    [("claude-code", "claude", "claude-sonnet-4-5"), ("codex", "codex", "gpt-5")],
+    [
+        ("claude-code", "claude", "claude-sonnet-4-5"),
+        ("codex", "codex", "gpt-5"),
+        ("opencode", "opencode", "openai/gpt-5"),
+        ("gemini-cli", "gemini", "gemini-2.5-pro"),
+        ("qwen-code", "qwen", "qwen3-coder"),
+        ("goose", "goose", "openai/gpt-5"),
+        ("pi", "pi", "anthropic/claude-sonnet-4-5"),
+        ("copilot", "copilot", "gpt-5"),
+        ("kimi", "kimi", "openai/gpt-5"),
+    ],
 )
 def test_an_agent_goes_on_in_its_session_when_the_user_answers(
     agent: str, program: str, model: str, tmp_path: Path

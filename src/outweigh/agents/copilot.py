@@ -4,11 +4,13 @@ The events have no tokens and no dollars, only steps, tools, how it ended, and w
 file of `--usage-output-file`: input with what the cache held, output with reasoning.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from outweigh.agents.command_line import CommandLineAgent, Launch, build_prompt
+from outweigh.agents.exchanges import ReportScope
 from outweigh.agents.home_files import HomeArtifacts
 from outweigh.agents.model_provider import litellm_provider, stated_hosts
 from outweigh.agents.server_headers import header_variables
@@ -194,7 +196,13 @@ class CopilotAgent(CommandLineAgent):
             defaults={"COPILOT_ALLOW_ALL": "true", "COPILOT_MODEL": _model(request.arm), **_wire_api(request)},
             gateway_variables=_access(request),
             artifacts={_USAGE_ARTIFACT: _USAGE_FILE},
+            report_scope=ReportScope.TOTALS,
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:
+        """`copilot --resume` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, f"--resume={session}"), stdin=message.encode())
 
 
 def _report(reader: CopilotReader, artifacts: HomeArtifacts) -> AgentReport:

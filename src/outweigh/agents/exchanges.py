@@ -126,9 +126,10 @@ def _count(counts: Sequence[int | None]) -> int | None:
 
 
 def _steps(exchanges: Sequence[Exchange], parts: Sequence[AgentReport]) -> Iterator[AtifStep]:
-    """The steps of all turns, each turn after what the user said."""
+    """The steps of all turns, each turn after what the user said, which some programs print as a step of their own."""
     for exchange, part in zip(exchanges, parts, strict=True):
-        if exchange.said is not None:
+        printed = [step.message for step in part.steps if step.source == "user"]
+        if exchange.said is not None and exchange.said not in printed:
             yield AtifStep(step_id=0, source="user", message=exchange.said)
         yield from part.steps
 

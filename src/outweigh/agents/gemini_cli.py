@@ -5,6 +5,7 @@ thoughts, only a total that includes them; the document has one, and counts requ
 names the version. Qwen Code is a fork and shares the exit codes and the form of the MCP settings.
 """
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -222,6 +223,11 @@ class GeminiCliAgent(CommandLineAgent):
                 {} if access is None else {"GOOGLE_GEMINI_BASE_URL": access.base_url, "GEMINI_API_KEY": access.key}
             ),
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:
+        """`gemini --resume` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, "--resume", session), stdin=message.encode())
 
     def _settings(self, request: AttemptRequest) -> dict[str, Any]:
         turns = self.options_of(request.arm).max_turns

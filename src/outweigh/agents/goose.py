@@ -4,11 +4,13 @@ The totals come with the end and count cached tokens within input; versions that
 leave the input unknown. goose exits with 0 although it failed, and reports errors as if the model had said them.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.agents.exchanges import ReportScope
 from outweigh.agents.model_provider import provider_of_model
 from outweigh.agents.server_headers import header_variables
 from outweigh.model.arm import Arm, McpServer
@@ -188,6 +190,10 @@ _ACCESS_VARIABLES = {
 _SERVER_TIMEOUT_SECONDS = 300
 
 
+_SESSION = "task"
+"""The name of the session that a run goes on in; its output names none."""
+
+
 class GooseAgent(CommandLineAgent):
     """Reads skills from `.agents/skills`, instructions from `AGENTS.md` and `.goosehints`."""
 
@@ -214,12 +220,13 @@ class GooseAgent(CommandLineAgent):
         turns, reader = self.options_of(request.arm).max_turns, GooseReader()
         return Launch(
             arguments=(
-                *("run", "-i", "-", "--no-session", "--quiet", "--output-format", "stream-json"),
+                *("run", "-i", "-", "--quiet", "--output-format", "stream-json"),
+                *(("--no-session",) if request.replies is None else ("--name", _SESSION)),
                 *(() if turns is None else ("--max-turns", str(turns))),
             ),
             stdin=build_prompt(request).encode(),
             on_output=reader.feed,
-            report=lambda _: reader.report(),
+            report=lambda _: replace(reader.report(), session_id=_SESSION),
             files={".config/goose/config.yaml": msgspec.json.encode(_settings(request.arm))},
             defaults={
                 "GOOSE_PROVIDER": provider,
@@ -229,7 +236,13 @@ class GooseAgent(CommandLineAgent):
                 "GOOSE_TELEMETRY_ENABLED": "false",
             },
             gateway_variables=_access(provider, request),
+            report_scope=ReportScope.TOTALS,
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:  # noqa: ARG002
+        """`goose run --resume` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, "--resume"), stdin=message.encode())
 
 
 def _access(provider: str, request: AttemptRequest) -> dict[str, str]:

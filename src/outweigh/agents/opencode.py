@@ -6,6 +6,7 @@ neither model nor version, and has no closing event: a run ends with a step that
 error.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -189,6 +190,11 @@ class OpenCodeAgent(CommandLineAgent):
             files={".config/opencode/opencode.json": msgspec.json.encode(_settings(request))},
             defaults={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:
+        """`opencode run --session` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, "--session", session), stdin=message.encode())
 
 
 def _settings(request: AttemptRequest) -> dict[str, Any]:

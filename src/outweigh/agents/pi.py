@@ -4,6 +4,7 @@ Every answer is written in full when it ends, with its own tokens and dollars: t
 the cache, output with reasoning. Dollars come from the prices in pi's model list, so 0 means that it has none.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -169,13 +170,21 @@ class PiAgent(CommandLineAgent):
         reader = PiReader()
         return Launch(
             # Without --approve it leaves out what the workspace has for it, because nobody has trusted the folder.
-            arguments=("-p", "--mode", "json", "--no-session", "--approve", "--model", request.arm.model or ""),
+            arguments=(
+                *("-p", "--mode", "json", "--approve", "--model", request.arm.model or ""),
+                *(("--no-session",) if request.replies is None else ()),
+            ),
             stdin=build_prompt(request).encode(),
             on_output=reader.feed,
             report=lambda _: reader.report(),
             files=_files(request),
             defaults={"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:
+        """`pi -p --session` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, "--session", session), stdin=message.encode())
 
 
 def _files(request: AttemptRequest) -> dict[str, bytes]:

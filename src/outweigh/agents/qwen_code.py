@@ -4,11 +4,13 @@ The events have the shape of Claude Code's but not their meaning: input includes
 that failed ends in `subtype: success`, `is_error: false` and exit code 0; only the text of the result says so.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.agents.exchanges import ReportScope
 from outweigh.agents.gemini_cli import FATAL_EXIT_CODES, mcp_server_settings
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure, parse_exit_code
@@ -218,10 +220,16 @@ class QwenCodeAgent(CommandLineAgent):
             report=lambda _: reader.report(),
             files={".qwen/settings.json": msgspec.json.encode(_settings(request, self.secrets_of_servers(request)))},
             exit_codes=FATAL_EXIT_CODES,
+            report_scope=ReportScope.TOTALS,
             gateway_variables={}
             if access is None
             else {"OPENAI_BASE_URL": f"{access.base_url}/v1", "OPENAI_API_KEY": access.key},
         )
+
+    def resume(self, request: AttemptRequest, home: str, session: str, message: str) -> Launch:
+        """`qwen --resume` with what the user says on standard input."""
+        first = self.launch(request, home)
+        return replace(first, arguments=(*first.arguments, "--resume", session), stdin=message.encode())
 
 
 def _settings(request: AttemptRequest, secrets: tuple[str, ...]) -> dict[str, Any]:
