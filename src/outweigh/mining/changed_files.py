@@ -102,8 +102,7 @@ _SETTINGS = re.compile(
 )
 _BENCHMARK_FOLDERS = frozenset(("bench", "benches", "benchmark", "benchmarks"))
 _SOURCE_FOLDERS = re.compile(
-    r"src|libs?|apps?|pkg|internal|cmd|sources?|main|crates|templates|static|resources|assets|locales?|translations"
-    r"|data|schemas",
+    r"src|libs?|apps?|pkg|internal|cmd|sources?|main|crates|templates|static|resources|assets|locales?|translations",
     re.IGNORECASE,
 )
 
@@ -159,11 +158,14 @@ def _tests(parts: list[str], name: str) -> FileKind | None:
         return FileKind.TEST_SUPPORT
     if parts and _DOCS_FOLDERS.fullmatch(parts[0]):
         return None
-    if _TEST_NAMES.fullmatch(name):
+    in_test_folder = any(_TEST_FOLDERS.fullmatch(part) for part in parts)
+    # A module of a package, such as src/package/smoke_test.py. Packages with tests inside keep them in a folder.
+    is_module = suffix == "py" and parts[:1] == ["src"] and len(parts) > 1 and not in_test_folder
+    if _TEST_NAMES.fullmatch(name) and not is_module:
         return FileKind.TEST
     if any(_SUPPORT_FOLDERS.fullmatch(part) for part in parts):
         return FileKind.TEST_SUPPORT
-    if any(_TEST_FOLDERS.fullmatch(part) for part in parts):
+    if in_test_folder:
         # Python and Go name their tests, so that other code beside them is not one.
         named = suffix in ("py", "go") or not _CODE.fullmatch(suffix)
         return FileKind.TEST_SUPPORT if named else FileKind.TEST

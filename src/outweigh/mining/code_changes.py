@@ -116,7 +116,12 @@ def _python_differs(old: str, new: str) -> bool:
     try:
         return _python_code(old) != _python_code(new)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # of another version of Python
-        return _without_layout(_HASH_TOKENS, old) != _without_layout(_HASH_TOKENS, new)
+        return _indented_code(old) != _indented_code(new)
+
+
+def _indented_code(text: str) -> list[tuple[int, str]]:
+    lines = ((line, _without_layout(_HASH_TOKENS, line)) for line in text.expandtabs().split("\n"))
+    return [(len(line) - len(line.lstrip()), code) for line, code in lines if code]
 
 
 def _python_code(text: str) -> str:
