@@ -19,12 +19,12 @@ from outweigh.mining.commit_messages import (
 from outweigh.mining.history_objects import (
     ChangedLines,
     ChangedPath,
-    read_blobs,
     read_changed_lines,
 )
 from outweigh.mining.repository import HistoryRepository
 
 _MOST_LINES_READ = 50_000
+_CHANGES_READ = 50
 _SUBMODULE, _LINK = "160000", "120000"
 _LFS_LINE = "oid sha256:"
 _GROUPS = {
@@ -126,15 +126,19 @@ def judge_changes(
             judged[change.fix] = rejected
         elif content.needed:
             undecided.append(content)
-    for content in undecided:
-        rejected = content.by_content(read_blobs(repository, content.needed))
-        if rejected is not None:
-            judged[content.change.fix] = rejected
+    for start in range(0, len(undecided), _CHANGES_READ):
+        batch = undecided[start : start + _CHANGES_READ]
+        blobs = repository.blobs(name for content in batch for name in content.needed)
+        for content in batch:
+            rejected = content.by_content(blobs)
+            if rejected is not None:
+                judged[content.change.fix] = rejected
     return judged
 
 
 def _reject(change: HistoryChange, reason: RejectionReason, detail: str = "") -> Rejection:
-    return Rejection(commit=change.fix, reason=reason, detail=detail)
+    printable = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in detail)
+    return Rejection(commit=change.fix, reason=reason, detail=printable)
 
 
 def _by_message(change: HistoryChange) -> Rejection | None:
@@ -196,7 +200,7 @@ def _by_size(change: HistoryChange, files: SortedFiles, settings: HistorySetting
         if _SUBMODULE in each.modes:
             return _reject(change, RejectionReason.UNSUPPORTED_FILES, f"the submodule {each.path}")
         if not each.path.isprintable() or not each.old_path.isprintable():
-            return _reject(change, RejectionReason.UNSUPPORTED_FILES, f"the file name {each.path!r}")
+            return _reject(change, RejectionReason.UNSUPPORTED_FILES, f"the file name {each.path}")
     for each in (*files.source, *files.tests, *files.test_support):
         if _LINK in each.modes:
             return _reject(change, RejectionReason.UNSUPPORTED_FILES, f"the symbolic link {each.path}")

@@ -19,10 +19,11 @@ _SLASH_TOKENS = re.compile(
 )
 _HASH_TOKENS = re.compile(rf"(?P<string>{_STRING})|(?P<kept>\#!.*)|\#[^\n]*|\s+|[,()]")
 _COMMENT_LINE = re.compile(r"(?://(?!go:)|/\*|\*|#(?!\[|include|define|if|el|end|undef|pragma)|--|<!--)")
+_COMMENT_AFTER_CODE = re.compile(r"\s(?:#|//|/\*)\s.*$")
 _LAYOUT = re.compile(r"[\s,;()'\"`]+")
 _PYTHON_CODE = re.compile(
     r"""(?:async\ )?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b.*:(?:\s*\#.*)?$
-    |[\w.\[\]'", *]+(?::\s?[\w\[\],\ .|"']+)?\ [-+*/|&]?=\ \S|@\w|(?:from\ [\w.]+\ )?import\ \w
+    |[\w(\[*][\w.\[\]'", *]*(?::\s?[\w\[\],\ .|"']+)?\ [-+*/|&]?=\ \S|@\w|(?:from\ [\w.]+\ )?import\ \w
     |(?:return|pass)$|(?:return|raise|assert|yield|await|del)\ [\w.'"\[({-]+(?:[(\[.,:=+*/<>-]|$)
     |\w[\w.]*\(.*\)?,?$|[)\]}]+[,:]?$""",
     re.VERBOSE,
@@ -92,7 +93,7 @@ def _suffix(path: str) -> str:
 
 
 def _code_lines(lines: Sequence[str]) -> list[str]:
-    stripped = (line[:_LONGEST_LINE].strip() for line in lines)
+    stripped = (_COMMENT_AFTER_CODE.sub("", line[:_LONGEST_LINE]).strip() for line in lines)
     return [line for line in stripped if line and not _COMMENT_LINE.match(line)]
 
 

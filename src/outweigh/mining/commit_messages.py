@@ -32,7 +32,7 @@ _RELEASE_SUBJECT = re.compile(
     (?:\ (?:for|the|to|a|new|up|as|release|version))*\ {_VERSION}
     |(?:pre-?)?(?:release|version)\ (?:bump|prep\w*|number)?.{{0,3}}(?:{_VERSION})?
     |(?:bump|prepare|update|set|increase)(?:\ (?:for|the|to))*\ (?:pre)?(?:release|version)
-    (?:\ (?:number|date|for\ release))?(?:\ (?:from|to|for)\ .*)?
+    (?:\ (?:number|date|for\ release))?(?:\ from\ v?\d\S*)?(?:\ (?:to|for)\ v?\d\S*)?
     |bump|release|start\ new\ development\ cycle|back\ to\ development)
     (?:\ release)?[.!]?(?:\s*\([^)]*\))?""",
     re.IGNORECASE | re.VERBOSE,
@@ -40,7 +40,7 @@ _RELEASE_SUBJECT = re.compile(
 _DEPENDENCIES = re.compile(
     rf"""\w*\(deps(?:-dev)?\)|{_TYPE}bump\ .+\ from\ \S+\ to\ \S+|{_TYPE}bump\ the\ .+\ group
     |{_TYPE}(?:update|upgrade|bump|pin|refresh)d?\ (?:all\ |dev\ |npm\ |pip\ |go\ |the\ )*
-    (?:depende\w+|deps|lock\ ?files?|packages|requirements|package-lock\S*)\b
+    (?:depende\w+s|deps|lock\ ?files?|packages|requirements|package-lock\S*)\b
     |{_TYPE}update\ dependency\ .+\ to\ |\[?(?:dependabot|renovate)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -124,7 +124,7 @@ def reverted_commits(message: str) -> list[str]:
 
 def plain_subject(subject: str) -> str:
     """A subject without the number of its pull request."""
-    return _NUMBER.sub("", subject).strip().rstrip('"').strip()
+    return _NUMBER.sub("", subject.strip().rstrip('"'))
 
 
 def is_release(subject: str) -> bool:

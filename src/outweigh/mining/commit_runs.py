@@ -96,7 +96,7 @@ def _about_the_same(source: LineCommit, tests: LineCommit, *, nearest: bool) -> 
 
 def _words(subject: str) -> set[str]:
     """The words of a subject that say what it is about, by their beginnings."""
-    return {word.lower()[:6] for word in _WORD.findall(subject) if not _COMMON_WORDS.fullmatch(word)}
+    return {word.lower()[:5] for word in _WORD.findall(subject) if not _COMMON_WORDS.fullmatch(word)}
 
 
 def _stems(files: Iterable[ChangedPath]) -> set[str]:

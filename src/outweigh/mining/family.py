@@ -42,7 +42,8 @@ def families(candidates: Sequence[Candidate]) -> Mapping[str, str | None]:
 
 def _key(candidate: Candidate) -> _Key:
     """Where a candidate belongs, from the outermost folder to the words in the name of its test."""
-    tests = [_test_words(path) for path in candidate.test_files]
+    named_tests = [path for path in candidate.test_files if _TEST_MARK.search(_stem(path))]
+    tests = [_test_words(path) for path in named_tests or candidate.test_files]
     sources = [path for path in candidate.source_files if not _SAYS_LITTLE.search(path)] or [
         *candidate.source_files,
         "",
@@ -65,22 +66,22 @@ def _test_words(path: str) -> tuple[str, ...]:
 
 
 def _split(keys: Mapping[str, _Key], limit: int) -> dict[_Key, list[str]]:
-    """Members by the shortest key that keeps a group within the limit, where keys are long enough."""
+    """Members by the shortest key that keeps a group within the limit, where keys are long enough to split it."""
     done: dict[_Key, list[str]] = defaultdict(list)
-    waiting: list[tuple[_Key, list[str]]] = [((), list(keys))]
+    waiting: list[tuple[_Key, int, list[str]]] = [((), 0, list(keys))]
     while waiting:
-        key, members = waiting.pop()
-        if key and (len(members) <= limit or all(keys[name] == key for name in members)):
-            done[key] += members
+        name, depth, members = waiting.pop()
+        if (depth and len(members) <= limit) or all(len(keys[each]) <= depth for each in members):
+            done[name] += members
             continue
         parts: dict[_Key, list[str]] = defaultdict(list)
-        for name in members:
-            parts[keys[name][: len(key) + 1]].append(name)
+        for each in members:
+            parts[keys[each][: depth + 1]].append(each)
         for part, inside in parts.items():
-            if len(inside) == 1 or part == key:
-                done[key] += inside  # left over
+            if len(parts) > 1 and (len(inside) == 1 or len(part) == depth):
+                done[name] += inside  # left over
             else:
-                waiting.append((part, inside))
+                waiting.append((part if len(parts) > 1 or not name else name, depth + 1, inside))
     return done
 
 

@@ -53,9 +53,10 @@ def explain(repository: HistoryRepository, settings: HistorySettings, commit: st
 def _about(candidate: Candidate) -> str:
     what = {CandidateKind.MERGE: "merge", CandidateKind.RANGE: "run"}.get(candidate.kind)
     made_of = f" It is a {what} of {len(candidate.commits)} commits." if what else ""
+    lines = "1 line" if candidate.source_lines == 1 else f"{candidate.source_lines:,} lines"
     source, tests = _few(candidate.source_files), _few(candidate.test_files)
     return (
-        f"{candidate.short} is a candidate: it changes {source} ({candidate.source_lines:,} lines of source) and the "
+        f"{candidate.short} is a candidate: it changes {source} ({lines} of source) and the "
         f"tests in {tests}, on top of {candidate.base[:10]}.{made_of}"
     )
 

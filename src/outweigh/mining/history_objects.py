@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
@@ -134,24 +134,6 @@ def read_changed_lines(
                 files = found.setdefault(line.decode(), [])
                 in_hunk = False
     return found
-
-
-def read_blobs(repository: HistoryRepository, names: Iterable[str]) -> dict[str, bytes]:
-    """The content of files by object name."""
-    wanted = sorted(set(names))
-    blobs: dict[str, bytes] = {}
-    for batch in _batches(wanted):
-        stream = repository.read("cat-file", "--batch", stdin="".join(f"{name}\n" for name in batch).encode())
-        place = 0
-        for name in batch:
-            end = stream.index(b"\n", place)
-            size = stream[place:end].rpartition(b" ")[2]
-            if not size.isdigit():  # "missing"
-                place = end + 1
-                continue
-            blobs[name] = stream[end + 1 : end + 1 + int(size)]
-            place = end + 2 + int(size)
-    return blobs
 
 
 def _lines(pairs: Sequence[tuple[str, str]]) -> bytes:

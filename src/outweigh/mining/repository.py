@@ -1,6 +1,7 @@
 """Reads the history of the user's repository, and nothing but its objects: no hook, filter, index or working copy."""
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,15 @@ from tempfile import TemporaryDirectory
 
 from outweigh.errors import UsageError
 from outweigh.workspace.git import RAW_ATTRIBUTES, GitError, git
-from outweigh.workspace.revisions import GitRevisions, TreeEntry, list_commit, read_contents, repository_settings
+from outweigh.workspace.revisions import (
+    ANY_OWNER,
+    NO_FETCH,
+    GitRevisions,
+    TreeEntry,
+    list_commit,
+    read_contents,
+    repository_settings,
+)
 
 
 class HistoryRepository:
@@ -24,7 +33,9 @@ class HistoryRepository:
         try:
             return git(*arguments, folder=self.git_folder, environment={"GIT_DIR": str(self.git_folder)}, stdin=stdin)
         except GitError as fault:
-            raise UsageError(f"the history cannot be read; was it fetched completely? {fault}.") from fault
+            raise UsageError(
+                f"the history cannot be read: {fault}. Fetch it completely, without a filter, and try again."
+            ) from fault
 
     def files(self, commit: str) -> dict[str, TreeEntry]:
         """Every entry of a commit except folders, by path."""
@@ -61,19 +72,25 @@ class HistoryRepository:
 @contextmanager
 def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]:
     """Open the history of the repository that contains a folder; raise UsageError where there is none to mine."""
-    revisions = GitRevisions(folder)
-    head = revisions.commit(ref)
+    if shutil.which("git") is None:
+        raise UsageError("git was not found, and a history is read with it. Install git, and try again.")
     try:
-        found = git("-c", "safe.directory=*", "rev-parse", "--git-path", "objects", folder=folder)
-        shallow = git("-c", "safe.directory=*", "rev-parse", "--is-shallow-repository", folder=folder)
+        found = _ask(folder, "rev-parse", "--git-path", "objects")
+        shallow = _ask(folder, "rev-parse", "--is-shallow-repository")
+        tags = _tags(folder)
     except GitError as fault:
-        raise UsageError(f"{folder} is not in a git repository: {fault}.") from fault
+        raise UsageError(
+            f"{folder} is not in a git repository that can be read, so it has no history to take tasks from: {fault}."
+        ) from fault
+    if ref == "HEAD" and not _has_head(folder):
+        raise UsageError(f"{folder} is a repository without commits, so it has no history to take tasks from.")
     if shallow.strip() == b"true":
         raise UsageError(
             f"{folder} is a shallow clone, which has no history to take tasks from. Fetch it with "
             "`git fetch --unshallow`, and try again."
         )
-    objects = Path(folder, os.fsdecode(found).strip()).resolve()
+    head = GitRevisions(folder).commit(ref)
+    objects = Path(folder, os.fsdecode(found).rstrip("\n")).resolve()
     with TemporaryDirectory(prefix="outweigh-history-") as name:
         own = Path(name)
         for part in ("objects/info", "refs", "info"):
@@ -82,14 +99,26 @@ def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]
         (own / "config").write_text(repository_settings(head))
         (own / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
         (own / "info/attributes").write_text(RAW_ATTRIBUTES)
-        yield HistoryRepository(own, head, _tags(folder))
+        yield HistoryRepository(own, head, tags)
+
+
+def _ask(folder: Path, *arguments: str) -> bytes:
+    return git(*ANY_OWNER, *arguments, folder=folder, environment=NO_FETCH)
 
 
 def _tags(folder: Path) -> dict[str, str]:
     form = "--format=%(objectname) %(*objectname) %(refname:strip=2)"
-    listed = git("-c", "safe.directory=*", "for-each-ref", form, "refs/tags", folder=folder)
+    listed = _ask(folder, "for-each-ref", form, "refs/tags")
     found = {}
     for line in listed.decode(errors="replace").splitlines():
         own, pointed, name = line.split(" ", 2)
         found[pointed or own] = name
     return found
+
+
+def _has_head(folder: Path) -> bool:
+    try:
+        _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD")
+    except GitError:
+        return False
+    return True

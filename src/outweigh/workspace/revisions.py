@@ -23,7 +23,9 @@ _LINK_STEPS = 5
 _FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ENTRY = re.compile(rb"(\d{6}) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)", re.DOTALL)
 # For any owner of the folder: nothing in it is executed, and in CI it often belongs to another account.
-_ANY_OWNER = ("-c", "safe.directory=*")
+ANY_OWNER = ("-c", "safe.directory=*")
+# A partial clone would fetch what it lacks, with the program that its own settings name.
+NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,8 @@ class GitRevisions:
 
     def _rev_parse(self, *arguments: str, why: str) -> str:
         try:
-            return git(*_ANY_OWNER, "rev-parse", *arguments, folder=self._folder).decode().strip()
+            found = git(*ANY_OWNER, "rev-parse", *arguments, folder=self._folder, environment=NO_FETCH)
+            return found.decode().strip()
         except (GitError, UnicodeDecodeError) as fault:
             raise UsageError(f"{self._folder}: {why}.") from fault
 
