@@ -21,6 +21,7 @@ def _wheel(folder, module, direct):
         head = f"Metadata-Version: 2.1\\nName: kettle\\nVersion: {version}\\nRequires-Dist: water\\n"
         wheel.writestr(f"{info}/METADATA", head + "\\nChanges of later releases: boils faster.\\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{info}/entry_points.txt", "[kettle.lids]\\nlater = kettle.later:lid\\n")
         wheel.writestr(f"{info}/RECORD", "kettle/__init__.py,,\\n" if direct else "")
     return name
 
@@ -34,6 +35,9 @@ PROJECT = """
 name = "kettle"
 dynamic = ["version"]
 dependencies = ["water"]
+
+[project.entry-points."kettle.lids"]
+flat = "kettle:lid"
 
 [build-system]
 requires = []

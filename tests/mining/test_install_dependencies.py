@@ -93,6 +93,19 @@ class TestPython:
         assert 'before = "2026-05-01"' in recipe
         assert "notes = []" in recipe
 
+    def test_entry_points_are_those_of_each_workspace(self, tmp_path: Path, setting: InstallSetting) -> None:
+        tree, other = write_project(tmp_path / "base"), write_project(tmp_path / "other")
+        manifest = (other / "pyproject.toml").read_text()
+        (other / "pyproject.toml").write_text(manifest.replace('flat = "kettle:lid"', 'round = "kettle:lid"'))
+        cache = DependencyCache(tmp_path / "dependencies", setting)
+        first, second = cache.get(planned(tree), tree), cache.get(planned(other), other)
+
+        names = "(point.name for point in importlib.metadata.entry_points(group='kettle.lids'))"
+        script = f'python -c "import importlib.metadata; print(*{names})"'
+        assert first.folder == second.folder
+        assert used(first, tree, script, tmp_path / "use") == (0, "flat")
+        assert used(second, other, script, tmp_path / "use") == (0, "round")
+
     def test_a_copy_of_the_project_is_replaced_by_a_link(self, tmp_path: Path, setting: InstallSetting) -> None:
         tree, other = write_project(tmp_path / "base"), write_project(tmp_path / "other")
         (other / "src" / "kettle" / "__init__.py").write_text("boils = 'of this workspace'\n")
@@ -244,7 +257,7 @@ class TestCache:
         again = DependencyCache(folder, setting).get(planned(tree, "2.3.0"), tmp_path / "not-needed")
 
         assert again == first
-        assert again.setup == ("cp -R /opt/dependencies/generated/. .",)
+        assert again.setup[0] == "cp -R /opt/dependencies/generated/. ."
 
 
 def small_tree(folder: Path) -> Path:

@@ -28,7 +28,8 @@ class DependencySet:
 
     `before` is the day after which released versions are ignored. `fallbacks` are other lists of commands, tried one
     after the other where `commands` fail. `interpreter` is the Python of this machine that is used. `names` are those
-    of the project itself, by ecosystem (`python`, `node`). `notes` are for the recipe.
+    of the project itself, by ecosystem (`python`, `node`). `notes` are for the recipe. `connect` are commands that the
+    workspace of this commit needs beside those that all with the same key share.
     """
 
     key: str
@@ -41,6 +42,7 @@ class DependencySet:
     names: Mapping[str, str] = field(default_factory=dict)
     project_version: str | None = None
     notes: tuple[str, ...] = ()
+    connect: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,9 +52,10 @@ class DependencyCache:
 
     def get(self, wanted: DependencySet, base_tree: Path) -> InstalledDependencies:
         """The installed dependencies; raise DependencyError where they cannot be installed, each time at once."""
-        found = self._installed(wanted.key)
-        if found is not None:
-            return found
+        found = self._installed(wanted.key) or self._installed_now(wanted, base_tree)
+        return replace(found, setup=(*found.setup, *wanted.connect))
+
+    def _installed_now(self, wanted: DependencySet, base_tree: Path) -> InstalledDependencies:
         with _held_lock(self._folder / _WORK_FOLDER / f"{wanted.key}.lock", self._setting.cancel):
             with self._lock:
                 failed = self._failed.get(wanted.key)

@@ -32,7 +32,7 @@ from outweigh.mining.own_copies import (
     site_packages,
     system_copies,
 )
-from outweigh.mining.python_plan import PYTHON_INSIDE, VENV, VERSION_VARIABLES
+from outweigh.mining.python_plan import ENTRY_POINTS, PYTHON_INSIDE, VENV, VERSION_VARIABLES
 from outweigh.mining.registries import node_registry, python_index, registry_hosts, registry_variables
 from outweigh.model.failure import detail_line
 from outweigh.ports.sandboxes import (
@@ -272,9 +272,9 @@ def _finish(wanted: DependencySet, base_tree: Path, place: InstallPlace) -> Inst
     path = [SYSTEM_PATH]
     packages = site_packages(folder / "venv")
     if packages is not None:
-        connect_project(
-            packages, wanted.names.get("python"), wanted.version or wanted.project_version, _sources(base_tree)
-        )
+        name = wanted.names.get("python")
+        points = f"{WORKSPACE}/{ENTRY_POINTS}" if wanted.connect else None
+        connect_project(packages, name, wanted.version or wanted.project_version, _sources(base_tree), points)
         variables |= {"VIRTUAL_ENV": VENV, **_library_path(place.python)}
         path.insert(0, f"{VENV}/bin")
         if place.python is not None:

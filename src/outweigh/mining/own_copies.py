@@ -41,10 +41,17 @@ def has_no_links(root: Path, path: Path) -> bool:
     return path.is_dir() and not any(each.is_symlink() for each in between[: between.index(root)])
 
 
-def connect_project(packages: Path, name: str | None, version: str | None, sources: tuple[str, ...]) -> None:
+def connect_project(
+    packages: Path,
+    name: str | None,
+    version: str | None,
+    sources: tuple[str, ...],
+    entry_points: str | None = None,
+) -> None:
     """Make sure that the project is imported from the workspace and that nothing of its text stays in the environment.
 
     `sources` are the folders inside from which it is imported, where it is not installed as a link already.
+    `entry_points` is the file inside that a workspace has of its own.
     """
     own = _distribution(packages, name) if name else None
     if own is None or not _is_link(own):
@@ -55,6 +62,10 @@ def connect_project(packages: Path, name: str | None, version: str | None, sourc
         _replace_file(packages / "_workspace.pth", "".join(f"{source}\n" for source in sources))
     if name and (own := _distribution(packages, name)) is not None:
         _strip_description(own / "METADATA")
+        if entry_points is not None:
+            with suppress(FileNotFoundError):
+                (own / "entry_points.txt").unlink()
+            (own / "entry_points.txt").symlink_to(entry_points)
 
 
 def _distribution(packages: Path, name: str) -> Path | None:

@@ -12,7 +12,7 @@ from outweigh.mining.commit_version import nearest_version
 from outweigh.mining.dependencies import DEPENDENCIES_INSIDE, DependencyError, DependencyOptions, DependencySet
 from outweigh.mining.node_plan import NodeManifests, node_attempts, read_node_manifests
 from outweigh.mining.python_manifests import PythonManifests, read_python_manifests
-from outweigh.mining.python_plan import create_environment, python_attempts
+from outweigh.mining.python_plan import connecting_commands, create_environment, python_attempts
 from outweigh.mining.pythons import InstalledPython, choose_python, earliest_packages, find_pythons, python_of_image
 from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.runner import ReadFile
@@ -92,6 +92,7 @@ def plan_dependencies(
         names=names,
         project_version=stated if not from_tags else version,
         notes=tuple(_notes(files)),
+        connect=() if python_project is None else connecting_commands(python_project),
     )
 
 

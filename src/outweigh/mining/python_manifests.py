@@ -30,6 +30,13 @@ _IRRELEVANT_TOOLS = frozenset(
         *("bumpversion", "bumpver", "tbump", "check-wheel-contents", "djlint", "sponsors"),
     }
 )
+_DESCRIPTIVE = frozenset(
+    {
+        *("description", "readme", "authors", "maintainers", "keywords", "classifiers", "urls", "license"),
+        *("license-files", "entry-points"),
+    }
+)
+_OTHER_PURPOSE = re.compile(r"doc|lint|typing|mypy|format|release|publish|style", re.IGNORECASE)
 # Options of pytest that need a plugin.
 _PLUGIN_OPTIONS = {
     "--cov": "pytest-cov",
@@ -55,7 +62,8 @@ class PythonManifests:
     """A Python project at a commit.
 
     `source` is the file that states its own dependencies, None where it is not a package. `extras`, `groups`, `files`
-    and `requirements` are what its tests need. `plugins` are those of pytest that its settings name.
+    and `requirements` are what its tests need. `plugins` are those of pytest that its settings name. `entry_points`
+    are those that other code looks up, by group; they are written for every workspace and install nothing.
     """
 
     name: str | None
@@ -69,6 +77,7 @@ class PythonManifests:
     classified_pythons: tuple[str, ...]
     version: str | None
     version_from_tags: bool
+    entry_points: Mapping[str, Mapping[str, str]]
     has_uv_lock: bool
     contents: Mapping[str, bytes]
 
@@ -117,6 +126,10 @@ def read_python_manifests(files: Collection[str], read: ReadFile) -> PythonManif
         or setup_cfg.get("metadata", {}).get("version")
         or _assigned(setup_py, "version"),
         version_from_tags=_VERSION_TOOLS.search(stated) is not None,
+        entry_points={
+            group: {name: value for name, value in as_dict(points).items() if isinstance(value, str)}
+            for group, points in as_dict(project.get("entry-points")).items()
+        },
         has_uv_lock="uv.lock" in contents and bool(project),
         contents={path: _relevant(path, content) for path, content in contents.items() if path not in _SETTINGS},
     )
@@ -246,10 +259,24 @@ def _plugins(options: str) -> Iterator[str]:
 
 def _relevant(path: str, content: bytes) -> bytes:
     """The part of a manifest that decides what is installed: most changes of a pyproject.toml are about other tools."""
-    if path != "pyproject.toml":
-        return content
-    document = _toml(content)
+    document = _toml(content) if path == "pyproject.toml" else {}
     if not document:
         return content
+    project = {key: value for key, value in as_dict(document.get("project")).items() if key not in _DESCRIPTIVE}
+    if "optional-dependencies" in project:
+        project["optional-dependencies"] = _not_for_documents(project["optional-dependencies"])
     tool = {name: table for name, table in as_dict(document.get("tool")).items() if name not in _IRRELEVANT_TOOLS}
-    return repr({**document, "tool": tool}).encode()
+    hatch = as_dict(tool.get("hatch"))
+    if hatch:
+        tool["hatch"] = {key: value for key, value in hatch.items() if key in ("build", "version")}
+    kept = {
+        "project": project,
+        "build-system": document.get("build-system"),
+        "dependency-groups": _not_for_documents(document.get("dependency-groups")),
+        "tool": tool,
+    }
+    return repr(kept).encode()
+
+
+def _not_for_documents(groups: object) -> dict[str, Any]:
+    return {name: lines for name, lines in as_dict(groups).items() if not _OTHER_PURPOSE.search(name)}

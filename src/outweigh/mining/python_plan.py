@@ -22,6 +22,22 @@ VERSION_VARIABLES = (
 )
 
 
+_METADATA_FOLDER = ".project-metadata"
+# Not in a folder called `*.egg-info`, which Python would take for another installation of the project.
+ENTRY_POINTS = f"{_METADATA_FOLDER}/entry_points.txt"
+
+
+def connecting_commands(manifests: PythonManifests) -> tuple[str, ...]:
+    """Commands that write the entry points of a commit into its workspace; the environment has a link to them."""
+    if manifests.name is None or not manifests.entry_points:
+        return ()
+    lines = []
+    for group, points in manifests.entry_points.items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    write = f"mkdir -p {_METADATA_FOLDER} && printf '%s\\n' {shlex.join(lines)} > {ENTRY_POINTS}"
+    return (write, f"[ ! -d .git/info ] || echo /{_METADATA_FOLDER}/ >> .git/info/exclude")
+
+
 def create_environment(python: InstalledPython, *, seed: bool = False) -> str:
     """The command that makes the virtual environment; with `seed` it has pip."""
     program = python.program if python.is_shown else f"{PYTHON_INSIDE}/bin/python{python.name}"
