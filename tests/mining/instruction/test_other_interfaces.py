@@ -30,7 +30,7 @@ CASES = {
             "test/pool.js",
             "it('refuses unknown readers', () => {\n  assert.throws(() => run(), /no reader x in 'p'/);\n});\n",
         ),
-        ["The text `\"no reader {name} in '{id}'\"`"],
+        ["The text `\"no reader {name} in '{id}'\"` in `lib/pool.js`."],
     ),
     "a typed method": (
         ("src/pool.ts", "export class Pool {\n}\n"),
@@ -53,7 +53,7 @@ CASES = {
             "Drain waits for all readers.",
             "`func New() *Pool` in `pool/pool.go`",
             "`Limit int` of `Pool` in `pool/pool.go`",
-            'The text `"pool is closed"`',
+            'The text `"pool is closed"` in `pool/pool.go`.',
         ],
     ),
     "a Rust function of an impl": (

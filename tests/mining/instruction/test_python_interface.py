@@ -80,7 +80,10 @@ def test_a_message_that_tests_look_for_is_quoted_with_its_fields() -> None:
         change("Refuse a wrong port", source={"net.py": (BEFORE, after)}, tests={"test_net.py": (None, test)})
     )
 
-    assert written.interface == ("The exception `ValueError`.", 'The text `"port {port} is not in 1 to {…}"`')
+    assert written.interface == (
+        "The exception `ValueError`.",
+        'The text `"port {port} is not in 1 to {…}"` in `net.py`.',
+    )
 
 
 def test_option_names_and_variables_are_quoted_wherever_they_stand_in_a_text() -> None:
@@ -93,7 +96,7 @@ def test_option_names_and_variables_are_quoted_wherever_they_stand_in_a_text() -
         )
     )
 
-    assert written.interface == ('The text `"--dry-run"`', 'The text `"NET_PROXY_URL"`')
+    assert written.interface == ('The text `"--dry-run"` in `net.py`.', 'The text `"NET_PROXY_URL"` in `net.py`.')
 
 
 def test_results_and_texts_that_the_base_has_are_not_stated() -> None:
@@ -112,7 +115,7 @@ def test_results_and_texts_that_the_base_has_are_not_stated() -> None:
         )
     )
 
-    assert written.interface == ('The text `"colour"`',)
+    assert written.interface == ('The text `"colour"` in `net.py`.',)
 
 
 def test_only_tests_that_must_pass_count() -> None:
@@ -143,5 +146,5 @@ def test_a_file_that_cannot_be_parsed_is_read_by_patterns() -> None:
         change("Add ping to the network module", source={"net.py": (None, after)}, tests={"test_net.py": (None, test)})
     )
 
-    assert 'The text `"pong pong"`' in written.interface
+    assert 'The text `"pong pong"` in `net.py`.' in written.interface
     assert any("ping" in item for item in written.interface)

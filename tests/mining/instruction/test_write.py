@@ -107,6 +107,34 @@ def test_a_text_that_would_be_most_of_the_solution_is_not_stated() -> None:
     assert found.detail == "A shape is drawn by its corners, one after the other."
 
 
+def test_of_a_long_text_the_pieces_that_tests_look_for_are_stated() -> None:
+    page = "A shape is drawn by its corners, one after the other.\n" * 12
+    test = "import shapes\n\n\ndef test_the_help():\n    assert 'drawn by its corners' in shapes.explain()\n"
+    changed = change(
+        "Explain shapes",
+        source={"shapes.py": (OLD, OLD + f"\nHELP = {page!r}\n")},
+        tests={"test_shapes.py": (None, test)},
+    )
+
+    assert instruction(changed).interface == ('A text with `"drawn by its corners"` in it in `shapes.py`.',)
+
+
+def test_the_commit_that_is_about_the_tests_gives_the_title_of_a_merge() -> None:
+    changed = change(
+        "Reword the guide for painters\n\nNever return a negative area\n\nUse shorter lines in the guide",
+        source={"shapes.py": (OLD, NEW)},
+        tests={"test_shapes.py": (None, TEST)},
+    )
+
+    assert instruction(changed).text.startswith("# Never return a negative area\n")
+
+
+def test_one_word_in_common_is_not_enough_without_an_interface() -> None:
+    found = unfair("Areas again", {"shapes.py": (OLD, NEW)}, TEST.replace("negative", "odd"))
+
+    assert found == UnfairTask(reason=Unfairness.NO_INSTRUCTION, detail="Areas again")
+
+
 def test_tests_that_share_no_word_with_the_instruction_are_about_something_else() -> None:
     test = "def test_colours_mix():\n    assert mix(1) == 2\n"
 

@@ -44,13 +44,13 @@ class FailingTests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedSource:
-    """What the source of a change introduces: new or changed declarations, texts, names by path, and files.
+    """What the source of a change introduces: new or changed declarations, texts and names with their files, and files.
 
     `raised` are exceptions that it raises in more places than before.
     """
 
     declarations: tuple[Declaration, ...]
-    texts: tuple[LiteralText, ...]
+    texts: Mapping[LiteralText, str]
     names: Mapping[str, str]
     raised: tuple[str, ...]
     files: tuple[str, ...]
@@ -67,7 +67,7 @@ def added_source(changed: ChangedCode) -> AddedSource:
     raised -= Counter(name for _, found in before for name in found.raised)
     return AddedSource(
         declarations=tuple(d for _, found in after for d in found.declarations if _identity(d) not in known),
-        texts=tuple(dict.fromkeys(text for _, found in after for _, text in found.texts if text not in old_texts)),
+        texts={text: path for path, found in after for _, text in found.texts if text not in old_texts},
         names={name: path for path, found in reversed(after) for name in found.bound if name not in old_names},
         raised=tuple(raised),
         files=tuple(path for path in changed.source_after if path not in changed.source_before),

@@ -5,19 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from outweigh.mining.instruction.code_facts import Declaration, DeclarationKind, LiteralText
+from outweigh.mining.instruction.code_facts import Declaration, DeclarationKind
 from outweigh.mining.instruction.facts_of_change import AddedSource, FailingTests
+from outweigh.mining.instruction.shared_texts import is_used_text, quoted_pieces, written_texts
 
 LONGEST_TEXT = 400
 """Characters of a literal text that can be stated; a longer one would be most of the solution."""
-
-_PLACEHOLDER = re.compile(r"\{[^{}\n]{0,40}\}|%[-+ #0]*[\d.*]*[sdifvqrxXc]|\$\w+")
-_REGULAR = re.compile(r"\\[dwsDWSbB][+*?]?|\(\?[:=!][^)]*\)|\.[*+]\??|[\^$()|?+*]|\[[^\]]*\][+*?]?")
-_IS_REGULAR = re.compile(r"\(\?|\\[sdwSDWb]|\[\^|\.\*")
-_SHORTEST_PART = 6
-_LONG_PART = 10
-_SHORT_TEXT = 150
-_NAME_LIKE = re.compile(r"-{1,2}[a-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|\w+[._-]\w[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +33,10 @@ def find_interface(
     declarations = list(_used_declarations(source, tests))
     stated = {name for d in declarations for name in re.findall(r"[\w$]+", f"{d.path} {d.signature}")}
     files = [path for path in source.files if _is_imported(path, tests.imports) and not _has(declarations, path)]
-    texts = [text for text in source.texts if _is_used_text(text, tests.texts, known_at_base)]
+    written = written_texts(tests.texts)
+    texts = [text for text in source.texts if is_used_text(text, written, known_at_base)]
     short = [text for text in texts if len(text.shown) <= LONGEST_TEXT and text.shown not in stated]
+    long = {text: quoted_pieces(text, written) for text in texts if len(text.shown) > LONGEST_TEXT}
     stated |= {word for text in short for word in re.findall(r"[\w$]+", text.shown)}
     bare = sorted(
         name
@@ -53,14 +48,15 @@ def find_interface(
         *(f"The file `{path}`, which the tests import." for path in files),
         *(f"The name `{name}`, used in `{source.names[name]}`." for name in bare),
         *(f"The exception `{name}`." for name in source.raised if name in tests.names and name not in stated),
-        *(_text_item(text) for text in short),
+        *(f"The text {quoted(text.shown)} in `{source.texts[text]}`." for text in short),
+        *(f"A text with {quoted(piece)} in it in `{source.texts[text]}`." for text in long for piece in long[text]),
     ]
     stated |= set(bare) | {PurePosixPath(path).stem for path in files}
     return Interface(
         items=tuple(dict.fromkeys(items)),
-        says_what=bool(declarations or short or files),
+        says_what=bool(declarations or texts or files),
         unstated_names=tuple(n for n in missing_names if n.rpartition(".")[2] not in stated and n not in known_at_base),
-        unstated_texts=tuple(text.shown for text in texts if len(text.shown) > LONGEST_TEXT),
+        unstated_texts=tuple(text.shown for text, pieces in long.items() if not pieces),
     )
 
 
@@ -113,10 +109,6 @@ def _module(path: str) -> str:
     return path.removesuffix("/__init__.py").removeprefix("src/").replace("/", ".")
 
 
-def _text_item(text: LiteralText) -> str:
-    return f"The text {quoted(text.shown)}"
-
-
 def quoted(text: str) -> str:
     """A literal text as Markdown code, with its line breaks written out."""
     shown = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
@@ -135,54 +127,3 @@ def _is_imported(path: str, imports: frozenset[str]) -> bool:
         if named and stem[-len(named) :] == named:
             return True
     return False
-
-
-def _is_used_text(text: LiteralText, tests: Iterable[LiteralText], known: frozenset[str]) -> bool:
-    whole = text.shown.strip()
-    if not re.search(r"[^\W\d_]|[^\x00-\x7f]", whole) or whole in known:
-        return False
-    parts = [part for fixed in text.parts for part in _PLACEHOLDER.split(fixed) if part.strip()]
-    written = {part for test in tests for fixed in test.parts for part in (fixed, re.sub(r"\\(.)", r"\1", fixed))}
-    if any(_is_same(whole, each) for each in written):
-        return True
-    return not _IS_REGULAR.search(whole) and any(_holds(whole, parts, each) or _quotes(parts, each) for each in written)
-
-
-def _is_same(whole: str, written: str) -> bool:
-    """Whether a test has the whole text: alone, or a single character that no keyboard has somewhere."""
-    if len(whole) == 1:
-        return not whole.isascii() and whole in written
-    return written.strip() == whole
-
-
-def _holds(whole: str, parts: list[str], written: str) -> bool:
-    """Whether the text stands within a text of a test, as a whole or with values between its parts."""
-    if len(whole) >= _SHORTEST_PART and whole in written:
-        return True
-    if _NAME_LIKE.fullmatch(whole) and re.search(rf"(?<![\w-]){re.escape(whole)}(?![\w-])", written):
-        return True
-    if len(parts) > 1 and sum(map(len, parts)) >= _SHORTEST_PART and _in_order(parts, written):
-        return True
-    return any(len(part.strip()) >= _LONG_PART and part.strip() in written for part in parts)
-
-
-def _quotes(parts: list[str], written: str) -> bool:
-    """Whether a test looks for a piece of the text: several words, or one word of a short text."""
-    short = sum(map(len, parts)) <= _SHORT_TEXT
-    for piece in _REGULAR.split(written):
-        found = piece.strip()
-        if len(found) < _SHORTEST_PART or not (short or re.search(r"\s", found)):
-            continue
-        if any(re.search(rf"(?<!\w){re.escape(found)}(?!\w)", part) for part in parts):
-            return True
-    return False
-
-
-def _in_order(parts: list[str], text: str) -> bool:
-    position = 0
-    for part in parts:
-        position = text.find(part, position)
-        if position < 0:
-            return False
-        position += len(part)
-    return True

@@ -96,7 +96,7 @@ def _from_message(changed: ChangedCode, entries: list[str]) -> ChangeWords | Non
         return None
     steps = inner[1:] if origin == "commits" else [part for part in rest if _is_step(part)]
     details = list(_distinct([title], [*(part for part in rest if not _is_step(part)), *entries]))
-    steps = [] if entries else list(_distinct([title, *details], [re.sub(r"^[*-]\s+", "", step) for step in steps]))
+    steps = [] if entries else list(_distinct([title, *details], map(readable_title, steps)))
     return ChangeWords(title=title, details=tuple(details), steps=tuple(steps), source=origin)
 
 

@@ -28,12 +28,21 @@ def write_instruction(changed: ChangedCode) -> TaskInstruction | UnfairTask:
     tests = failing_tests(changed)
     interface = find_interface(added_source(changed), tests, changed.known_at_base, changed.missing_names)
     checked = _checked(tests, changed)
+    words = _with_best_title(words, checked)
     if fault := _fault(words, interface, checked):
         return fault
     steps = tuple(step for step in words.steps if len(_stems(step) & checked) >= _SHARED_STEMS)
     return TaskInstruction(
         text=_text(replace(words, steps=steps), interface, tests), source=words.source, interface=interface.items
     )
+
+
+def _with_best_title(words: ChangeWords, checked: set[str]) -> ChangeWords:
+    """The words with the title among those of several commits that is most about what the tests check."""
+    best = max([words.title, *words.steps], key=lambda title: len(_stems(title) & checked))
+    if len(_stems(best) & checked) < len(_stems(words.title) & checked) + _SHARED_STEMS:
+        return words
+    return replace(words, title=best, steps=(words.title, *(step for step in words.steps if step != best)))
 
 
 def _fault(words: ChangeWords, interface: Interface, checked: set[str]) -> UnfairTask | None:
@@ -125,7 +134,9 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
 
 def _readable_test(named: tuple[str, str]) -> str:
     group, title = named
-    about = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)).strip(" _")
+    about = group
+    if re.fullmatch(r"\w+", group):
+        about = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)).strip(" _")
     return f"{about}: {_readable(title)}" if about else _readable(title)
 
 
