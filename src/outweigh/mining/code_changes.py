@@ -22,7 +22,8 @@ _COMMENT_LINE = re.compile(r"(?://(?!go:)|/\*|\*|#(?!\[|include|define|if|el|end
 _COMMENT_AFTER_CODE = re.compile(r"\s(?:#|//|/\*)\s.*$")
 _LAYOUT = re.compile(r"[\s,;()'\"`]+")
 _PYTHON_CODE = re.compile(
-    r"""(?:async\ )?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b.*:(?:\s*\#.*)?$
+    r"""(?:async\ )?(?:def|class)\ \w+[(:\[]
+    |(?:async\ )?(?:if|elif|else|for|while|with|try|except|finally|match|case)\b.*:(?:\s*\#.*)?$
     |[\w(\[*][\w.\[\]'", *]*(?::\s?[\w\[\],\ .|"']+)?\ [-+*/|&]?=\ \S|@\w|(?:from\ [\w.]+\ )?import\ \w
     |(?:return|pass)$|(?:return|raise|assert|yield|await|del)\ [\w.'"\[({-]+(?:[(\[.,:=+*/<>-]|$)
     |\w[\w.]*\(.*\)?,?$|[)\]}]+[,:]?$""",
