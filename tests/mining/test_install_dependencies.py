@@ -149,13 +149,17 @@ class TestPython:
 
 
 class TestNode:
-    def test_packages_are_found_from_the_workspace_and_caches_can_be_written(
+    def test_packages_and_their_programs_are_found_from_the_workspace_and_caches_can_be_written(
         self, tmp_path: Path, setting: InstallSetting
     ) -> None:
         require("bubblewrap", None if Path("/usr/bin/npm").exists() else "npm is not where sandboxes look for it")
         tree = tmp_path / "base"
         (tree / "tools" / "mug").mkdir(parents=True)
-        (tree / "tools" / "mug" / "package.json").write_text('{"name": "mug", "version": "1.0.0", "main": "i.js"}')
+        (tree / "tools" / "mug" / "package.json").write_text(
+            '{"name": "mug", "version": "1.0.0", "main": "i.js", "bin": {"weigh-mug": "weigh.js"}}'
+        )
+        (tree / "tools" / "mug" / "weigh.js").write_text("#!/usr/bin/env node\nconsole.log('heavy')\n")
+        (tree / "tools" / "mug" / "weigh.js").chmod(0o755)
         (tree / "tools" / "mug" / "i.js").write_text("module.exports = 'full'")
         (tree / "package.json").write_text(
             '{"name": "kettle", "version": "1.0.0", "devDependencies": {"mug": "file:./tools/mug"}}'
@@ -163,8 +167,8 @@ class TestNode:
 
         installed = DependencyCache(tmp_path / "dependencies", setting).get(planned(tree), tree)
 
-        script = "node -e 'console.log(require(\"mug\"))' && mkdir node_modules/.cache"
-        assert used(installed, tree, script, tmp_path / "use") == (0, "full")
+        script = "node -e 'console.log(require(\"mug\"))' && mkdir node_modules/.cache && weigh-mug"
+        assert used(installed, tree, script, tmp_path / "use") == (0, "full\nheavy")
 
 
 class TestContainment:

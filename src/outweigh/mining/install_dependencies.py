@@ -282,6 +282,7 @@ def _finish(wanted: DependencySet, base_tree: Path, place: InstallPlace) -> Inst
             _link_tree(place.python, folder / "python")
     if modules := move_node_modules(workspace, folder / "node"):
         variables["NODE_PATH"] = f"{_NODE_INSIDE}/node_modules"
+        path.insert(0, f"{_NODE_INSIDE}/node_modules/.bin")
         for each in modules:
             _show_workspace_links(folder / "node" / each, Path(each))
             setup.append(f"mkdir -p {each} && ln -sfn {_NODE_INSIDE}/{each}/* {_NODE_INSIDE}/{each}/.[!.]* {each}/")
