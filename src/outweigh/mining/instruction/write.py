@@ -14,7 +14,9 @@ from outweigh.mining.instruction.words import ChangeWords, words_of_change
 _MOST_TITLES = 20
 _SHORTEST_LEAK = 12
 _SHARED_STEMS = 2
-"""Words that the failing tests must share with a note about the work, and with an instruction without an interface."""
+"""Words that the failing tests must share with a note about the work, and with few words without an interface."""
+_MANY_STEMS = 5
+"""Words that say enough where one of them is shared with the failing tests."""
 
 
 def write_instruction(changed: ChangedCode) -> TaskInstruction | UnfairTask:
@@ -47,14 +49,15 @@ def _with_best_title(words: ChangeWords, checked: set[str]) -> ChangeWords:
 
 def _fault(words: ChangeWords, interface: Interface, checked: set[str]) -> UnfairTask | None:
     """Why words and interface are not enough for the failing tests."""
-    shared = _stems(" ".join([words.title, *words.details])) & checked
+    said = _stems(" ".join([words.title, *words.details]))
+    shared = said & checked
     if interface.unstated_names:
         return UnfairTask(reason=Unfairness.UNSTATED_NAME, detail=", ".join(interface.unstated_names))
     if interface.unstated_texts:
         return UnfairTask(reason=Unfairness.UNSTATED_TEXT, detail=_first_line(interface.unstated_texts[0])[:80])
     if not shared and not interface.items:
         return UnfairTask(reason=Unfairness.UNRELATED_TESTS, detail=words.title)
-    if len(shared) < _SHARED_STEMS and not interface.says_what:
+    if len(shared) < _SHARED_STEMS and len(said) < _MANY_STEMS and not interface.says_what:
         return UnfairTask(reason=Unfairness.NO_INSTRUCTION, detail=words.title)
     return None
 
@@ -109,13 +112,8 @@ def _checked(tests: FailingTests, changed: ChangedCode) -> set[str]:
 
 def _stems(text: str) -> set[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text.replace("_", " "))
-    return {word.lower()[:5] for word in re.findall(r"[^\W\d_]{4,}", spaced)} - {
-        "test",
-        "tests",
-        "when",
-        "with",
-        "that",
-    }
+    words = {word.lower().rstrip("s")[:5] for word in re.findall(r"[^\W\d_]{4,}", spaced)}
+    return words - {"test", "when", "with", "that", "from", "into", "then"}
 
 
 def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
