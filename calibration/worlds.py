@@ -144,7 +144,17 @@ def draw(world: World, tasks: int, repeats: int, dice: Generator) -> Draw:
 
 def draw_company(world: World, tasks: int, repeats: int, candidates: int, dice: Generator) -> tuple[Draw, ...]:
     """Run one experiment with several candidates of the same kind, each against the same runs of one baseline."""
-    logits = dice.normal(world.logit_mean, world.logit_deviation, tasks)
+    return draw_on_tasks(world, draw_logits(world, tasks, dice), repeats, candidates, dice)
+
+
+def draw_logits(world: World, tasks: int, dice: Generator) -> Runs:
+    """How easy tasks are for the baseline."""
+    return dice.normal(world.logit_mean, world.logit_deviation, tasks)
+
+
+def draw_on_tasks(world: World, easiness: Runs, repeats: int, candidates: int, dice: Generator) -> tuple[Draw, ...]:
+    """The same on tasks that are this easy for the baseline, which other arms may have run too."""
+    logits, tasks = easiness.copy(), len(easiness)
     logits[: world.collapsed] = 40.0
     chances = [logits, *(_moved(world, logits, dice) for _ in range(candidates))]
     passes = [(dice.random((repeats, tasks)) < 1 / (1 + np.exp(-chance))).astype(np.float64) for chance in chances]

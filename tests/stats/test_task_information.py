@@ -16,7 +16,7 @@ from outweigh.stats.task_information import (
     kept_share,
     level_reliability,
 )
-from outweigh.stats.task_selection import Fold, folds_of_arms, measure_choice, order_tasks, task_t
+from outweigh.stats.task_selection import Fold, HeldOutRuns, folds_of_arms, order_tasks, task_t
 
 Counts = NDArray[np.intp]
 
@@ -198,7 +198,7 @@ class TestHoldingOut:
     def test_all_tasks_keep_everything(self) -> None:
         passes, runs = simulate(20, 5, 2, seed=8)
 
-        held_out = measure_choice(list(folds_of_arms(passes, runs)), 20, np.ones(20), [None] * 20)
+        held_out = HeldOutRuns(list(folds_of_arms(passes, runs)), np.ones(20), [None] * 20).measure(20)
 
         assert held_out is not None
         assert held_out.share == pytest.approx(1)
@@ -208,7 +208,7 @@ class TestHoldingOut:
         passes, runs = simulate(20, 2, 2, seed=9)
         same = Fold(passes=passes, runs=runs, held_out_passes=passes[:, [0, 0]], held_out_runs=runs)
 
-        assert measure_choice([same], 10, np.ones(20), [None] * 20) is None
+        assert HeldOutRuns([same], np.ones(20), [None] * 20).measure(10) is None
 
 
 def test_half_the_tasks_keep_most_of_the_t_statistic_of_other_arms() -> None:

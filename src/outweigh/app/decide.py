@@ -276,13 +276,21 @@ def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
         decide_family(policy, stores.experiment, comparisons), compared.evidence, request.evidence, decide_again
     )
     results = tuple(
-        CandidateResult(comparison=comparison, verdict=hold_to_ledger(verdict, paths))
+        CandidateResult(comparison=comparison, verdict=hold_to_ledger(_hold_to_suite(verdict, request.evidence), paths))
         for comparison, verdict in zip(comparisons, decided, strict=True)
     )
     number = len(compared.comparisons)
     return DecisionResult(
         request=request, compared=compared, policy=policy, candidates=results[:number], earlier=results[number:]
     )
+
+
+def _hold_to_suite(verdict: Verdict, evidence: EvidenceRequest) -> Verdict:
+    """A promotion goes by all tasks of a suite: a list that is named beside the results could be any."""
+    if evidence.task_list is None:
+        return verdict
+    reason = "only the tasks of --task-list count. Run a suite of these tasks, and promote by its store."
+    return replace(verdict, blockers=(*verdict.blockers, reason))
 
 
 def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:

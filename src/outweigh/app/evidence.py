@@ -16,6 +16,7 @@ from outweigh.app.choose_arms import ArmChoice, choose_arms
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
+from outweigh.model.task_list import TASK_LIST_FILE, TaskList, parse_task_list
 from outweigh.prices import price_tables
 from outweigh.score.composite import PROFILES, Profile
 from outweigh.score.objective import Change
@@ -26,7 +27,8 @@ class EvidenceRequest(Struct, frozen=True, kw_only=True):
     """What to read. `prices` and `changes` are files; the bundled prices follow the caller's.
 
     `columns` are those that the user named when the stores were opened, for commands that read them again. With
-    `with_quarantined`, runs of tasks count that the suite sets aside.
+    `with_quarantined`, runs of tasks count that the suite sets aside. `task_list` is a file, or its folder, that names
+    the tasks that count.
     """
 
     stores: StoreSet
@@ -35,6 +37,7 @@ class EvidenceRequest(Struct, frozen=True, kw_only=True):
     changes: str | None = None
     columns: Mapping[str, str] = {}
     with_quarantined: bool = False
+    task_list: str | None = None
 
     def option_words(self) -> Iterator[str]:
         """The options of a command that reads the same records in the same way."""
@@ -44,6 +47,8 @@ class EvidenceRequest(Struct, frozen=True, kw_only=True):
             yield f"--prices={self.prices}"
         for field, column in self.columns.items():
             yield f"--map={field}={column}"
+        if self.task_list is not None:
+            yield f"--task-list={self.task_list}"
 
 
 def read_evidence(request: EvidenceRequest) -> Evidence:
@@ -56,9 +61,19 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         skipped=stream.skipped,
         judge_rules=request.stores.judge_rules(),
         quarantine=() if request.with_quarantined else request.stores.quarantine(),
+        task_list=None if request.task_list is None else read_task_list(request.task_list),
     )
     stream.check_rules()
     return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()), scans=request.stores.scans())
+
+
+def read_task_list(path: str) -> TaskList:
+    """Read the list that `outweigh suite prune` wrote; its folder may be named instead."""
+    file = Path(path) / TASK_LIST_FILE if Path(path).is_dir() else Path(path)
+    try:
+        return parse_task_list(file.read_bytes(), str(file))
+    except OSError as fault:
+        raise UsageError(f"--task-list {file} cannot be read: {fault.strerror}.") from fault
 
 
 def read_changes(path: str) -> Sequence[Change]:

@@ -23,7 +23,7 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.interop.harbor.jobs import has_started_jobs
 from outweigh.model.look_plan import LookPlan
-from outweigh.model.run_record import REUSED_LABEL
+from outweigh.model.run_record import REUSED_LABEL, RunRecord
 from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import (
@@ -95,7 +95,7 @@ def _reuse_runs(
         suite.arms,
         {task.id: task for task in suite.tasks},
         [
-            ReuseSource(name=str(place), settings=read_settings_fingerprint(place), runs=list(Store.open(place).runs()))
+            ReuseSource(name=str(place), settings=read_settings_fingerprint(place), runs=_fresh_runs(place, suite))
             for place in folders
         ],
         settings=settings_fingerprint(suite.spec),
@@ -105,6 +105,12 @@ def _reuse_runs(
     if reused:
         _add_notes(store, suite, versions, [age_note(baseline, reused, now, max_age)], notify)
     notify(f"{len(reused)} of {len(left)} runs of {baseline} are reused")
+
+
+def _fresh_runs(place: Path, suite: LoadedSuite) -> list[RunRecord]:
+    """The runs of a store that may be reused: not those that the suite's tasks were chosen by."""
+    chosen = suite.spec.chosen
+    return [run for run in Store.open(place).runs() if chosen is None or not chosen.used(run)]
 
 
 def _reuse_limits(

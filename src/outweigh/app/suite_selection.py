@@ -90,7 +90,7 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
             )
         suite = _load_at_refs(place, revisions, refs)
         edited = _edited_suite_files(suite, root, revisions, commits) if head is not None else []
-        yield replace(suite, notes=_note_edits(edited, head or ""))
+        yield replace(suite, notes=(*suite.notes, *_note_edits(edited, head or "")))
 
 
 def _load_at_refs(path: Path, revisions: GitRevisions, refs: Mapping[str, str]) -> LoadedSuite:

@@ -14,6 +14,7 @@ from outweigh.cli.reading_options import (
     add_arm_options,
     add_changes_option,
     add_inference_options,
+    add_task_list_option,
     reading_parser,
 )
 from outweigh.compare.inference import IntervalMethod, Population
@@ -53,6 +54,7 @@ def build_parser() -> Parser:
         "outweigh compare outweigh-runs/demo --candidate better",
         "outweigh compare outweigh-runs/demo --candidate better --format markdown",
     )
+    add_task_list_option(parser)
     add_arm_options(parser)
     add_changes_option(parser)
     add_inference_options(parser)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from outweigh.app.ladder import DEFAULT_GRADES, LadderRequest, build_ladder
 from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.reading_options import ReadingOptions, reading_parser
+from outweigh.cli.reading_options import ReadingOptions, add_task_list_option, reading_parser
 from outweigh.errors import UsageError
 from outweigh.report.ladder_page import ladder_report
 from outweigh.score.composite import GRADE_SCALES
@@ -47,5 +47,6 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--grades", choices=tuple(GRADE_SCALES), default=DEFAULT_GRADES, help="the letter scale (default: %(default)s)"
     )
+    add_task_list_option(parser)
     add_format_option(parser)
     return parser

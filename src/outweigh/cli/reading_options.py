@@ -26,6 +26,7 @@ class ReadingOptions(CommandOptions):
     prices: str | None
     map: list[dict[str, str]]
     changes: str | None = None
+    task_list: str | None = None
 
     def evidence_request(self) -> EvidenceRequest:
         """What to read: what the user named, else the last store of this folder."""
@@ -40,6 +41,7 @@ class ReadingOptions(CommandOptions):
             prices=self.prices,
             changes=self.changes,
             columns=self.columns(),
+            task_list=self.task_list,
         )
 
     def columns(self) -> dict[str, str]:
@@ -157,6 +159,13 @@ def add_changes_option(parser: Parser) -> None:
     """What the user knows about merged changes."""
     parser.group("Reading").add_argument(
         "--changes", metavar="FILE", help="what happened to the merged changes of each arm (JSON Lines)"
+    )
+
+
+def add_task_list_option(parser: Parser) -> None:
+    """Which tasks count."""
+    parser.group("Reading").add_argument(
+        "--task-list", metavar="FILE", help="count only the tasks that `suite prune` chose, by runs that it did not use"
     )
 
 

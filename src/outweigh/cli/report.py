@@ -17,6 +17,7 @@ from outweigh.cli.reading_options import (
     add_changes_option,
     add_inference_options,
     add_policy_options,
+    add_task_list_option,
     reading_parser,
 )
 from outweigh.report.formatting import escape_controls
@@ -79,6 +80,7 @@ def build_parser() -> Parser:
     target.add_argument(
         "--check", metavar="FILE", help="exit 0 if this report (.html, .md, .json) is up to date with RUNS, else 1"
     )
+    add_task_list_option(parser)
     add_arm_options(parser, several=True)
     add_policy_options(parser)
     add_inference_options(parser)

@@ -14,6 +14,7 @@ from outweigh.cli.reading_options import (
     add_arm_options,
     add_inference_options,
     add_policy_options,
+    add_task_list_option,
     reading_parser,
 )
 
@@ -50,6 +51,7 @@ def build_parser() -> Parser:
         "outweigh verdict outweigh-runs/demo --candidate better --require not-regressed",
         "outweigh verdict outweigh-runs/demo --format json",
     )
+    add_task_list_option(parser)
     add_arm_options(parser, several=True)
     add_policy_options(parser)
     add_inference_options(parser)

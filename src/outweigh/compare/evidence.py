@@ -15,6 +15,7 @@ from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord, named_policy_version
 from outweigh.model.scan_result import RunKey, RunScan
 from outweigh.model.suite import QuarantinedTask
+from outweigh.model.task_list import TaskList
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric
@@ -26,6 +27,12 @@ SHOWN_LINES = 10
 ARBITRARY_REPEATS = (
     "repeats were numbered when they were imported, so a pair of runs has only its task in common: "
     "trust what is said about tasks, not about pairs."
+)
+
+
+_JUDGE_AGAIN = (
+    "Run the chosen tasks again, or choose them with `outweigh suite prune --judge ARM`, which leaves that arm out of "
+    "the choice."
 )
 
 
@@ -44,7 +51,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     `superseded` are attempts in whose place a later one stands: they count for nothing, and were paid for. `stale` are
     reused runs that are set aside, because fresh ones stand beside them; `unanchored` names arms that lack such runs,
     and says why that matters (compare/stale_runs.py). `scans` are what the scan for cheats found, by run. `quarantine`
-    are the tasks whose runs are in none of the other fields, because the suite sets them aside.
+    are the tasks whose runs are in none of the other fields, because the suite sets them aside. `choosing_arms` are
+    those that have no run left, because the tasks were chosen by them.
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -63,9 +71,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
     policy_versions: frozenset[int] = frozenset()
     scans: Mapping[RunKey, RunScan] = field(default_factory=dict)
     quarantine: tuple[SetAsideTask, ...] = ()
+    choosing_arms: frozenset[str] = frozenset()
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
+        if name in self.choosing_arms:
+            raise EvidenceError(
+                f"the tasks were chosen by the runs of {name!r}, so these runs cannot judge it. {_JUDGE_AGAIN}"
+            )
         if name not in self.arms:
             from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
 
@@ -92,12 +105,15 @@ def gather(
     judge_rules: JudgeRules = NO_JUDGE_RULES,
     metrics: tuple[Metric, ...] = METRICS,
     quarantine: Sequence[QuarantinedTask] = (),
+    task_list: TaskList | None = None,
 ) -> Evidence:
     """Score every run as it is read, keep the last attempt of each trial, and join the judgments.
 
     `metrics` is the table to score by; everything made of the evidence shows the metrics of this table. Runs of the
-    tasks in `quarantine` are counted, and otherwise treated as if they had not been recorded.
+    tasks in `quarantine` are counted, and otherwise treated as if they had not been recorded. So are those of tasks
+    that are not in the `task_list`, and those that the list was chosen by.
     """
+    listed = _ListedRuns(task_list)
     set_aside: dict[str, list[str]] = {each.task: [] for each in quarantine}
     trials = _Trials(RunScorer(prices, metrics))
     judgments: dict[str, list[LocatedJudgment]] = defaultdict(list)
@@ -105,7 +121,7 @@ def gather(
         if isinstance(located.record, RunRecord):
             if (runs := set_aside.get(located.record.trial.task_id)) is not None:
                 runs.append(located.record.run_id)
-            else:
+            elif listed.counts(located.record):
                 trials.add(located, located.record)
         elif isinstance(located.record, Judgment):
             judgments[located.record.run_id].append(LocatedJudgment(located.record, located.source, located.line))
@@ -115,8 +131,9 @@ def gather(
                 "all runs of the records are of tasks in quarantine, so there is nothing to compare. Take tasks out of "
                 "[[quarantine]] in the suite and run it again."
             )
+        listed.refuse_empty()
         raise EvidenceError("the records hold no run; there is nothing to compare.")
-    for run_id in (run_id for runs in set_aside.values() for run_id in runs):
+    for run_id in (run_id for runs in (*set_aside.values(), listed.left_out) for run_id in runs):
         judgments.pop(run_id, None)
     joined = join_judgments(trials.scores, trials.digest_of, judgments, judge_rules)
     trials.take(joined)
@@ -134,16 +151,60 @@ def gather(
             *_warnings(sum(map(len, trials.superseded.values())), skipped, changed.keys() - arms.keys()),
             *((ARBITRARY_REPEATS,) if trials.arbitrary_repeats else ()),
             *joined.warnings(),
+            *listed.notes(arms),
         ),
         setups=trials.setups(),
         superseded=trials.superseded,
         metrics=metrics,
         policy_versions=frozenset(trials.policy_versions),
+        choosing_arms=frozenset(listed.choosing_arms - arms.keys()),
         quarantine=tuple(
             SetAsideTask(task=each.task, reason=each.reason, since=each.since, runs=len(set_aside[each.task]))
             for each in quarantine
         ),
     )
+
+
+class _ListedRuns:
+    """Which runs a list of tasks leaves: all where there is no list."""
+
+    def __init__(self, task_list: TaskList | None) -> None:
+        self._list = task_list
+        self._tasks = frozenset(() if task_list is None else task_list.tasks)
+        self._met: set[str] = set()
+        self.left_out: list[str] = []
+        self.choosing_arms: set[str] = set()
+
+    def counts(self, run: RunRecord) -> bool:
+        """Whether a run counts."""
+        if self._list is None:
+            return True
+        listed, used = run.trial.task_id in self._tasks, self._list.chosen.used(run)
+        if used:
+            self.choosing_arms.add(run.trial.arm)
+        if listed and not used:
+            self._met.add(run.trial.task_id)
+            return True
+        self.left_out.append(run.run_id)
+        return False
+
+    def refuse_empty(self) -> None:
+        """Say why nothing is left, where the list is the reason."""
+        if self.left_out:
+            raise EvidenceError(
+                "no run is left to compare: the records hold none of the listed tasks, or only runs that the tasks "
+                f"were chosen by. {_JUDGE_AGAIN}"
+            )
+
+    def notes(self, arms: Collection[str]) -> Iterator[str]:
+        """What was left out."""
+        if self._list is None:
+            return
+        yield self._list.chosen.describe(len(self._tasks))
+        if unmet := len(self._tasks) - len(self._met):
+            yield f"{unmet} of the {len(self._tasks)} listed tasks have no run in the records."
+        if gone := sorted(self.choosing_arms - set(arms)):
+            yield f"arms without any other run are left out: {quote_names(gone, 10)}."
 
 
 class _Trials:

@@ -156,13 +156,18 @@ def _load(
     locations_of: LocationFinder,
 ) -> LoadedSuite:
     _refuse_bad_policy(spec.policy, str(file), check_policy)
-    folder = file.parent.resolve()
+    folder = (file.parent / spec.folder).resolve()
+    if not folder.is_dir():
+        raise UsageError(f"{file}: folder: there is no folder {spec.folder!r}; the suite's paths are relative to it.")
     files = ArmFiles(folder, revisions, locations_of)
     arms = {name: load_arm(name, spec.arms, files, str(file), spec.providers) for name in spec.arms}
     tasks = _tasks(spec, folder, str(file))
     judges = [_locate_judge(judge, spec.gateway) for judge in spec.judges]
     spec = msgspec.structs.replace(spec, judges=judges)
-    return LoadedSuite(spec=spec, folder=folder, tasks=tasks, arms=arms, overlays=files.contents, origins=files.origins)
+    notes = () if spec.chosen is None else (spec.chosen.describe(len(tasks)),)
+    return LoadedSuite(
+        spec=spec, folder=folder, tasks=tasks, arms=arms, overlays=files.contents, origins=files.origins, notes=notes
+    )
 
 
 def _locate_judge(judge: JudgeSpec, gateway: GatewaySpec) -> JudgeSpec:

@@ -12,6 +12,7 @@ from outweigh.model.arm import ArmSpec
 from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec, VariableName
 from outweigh.model.provider import ApiFamily, NamedProviderSpec, ProviderSpec
 from outweigh.model.task import WorkspacePath
+from outweigh.model.task_list import ChosenTasks
 
 Passes = Annotated[int, Meta(ge=1, le=5)]
 Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
@@ -232,7 +233,10 @@ ADDRESS_VARIABLES = {
 
 
 class SuiteSpec(Spec, frozen=True, kw_only=True):
-    """The content of a `suite.toml`. Reused runs of the baseline are stale beyond `reuse_max_age`."""
+    """The content of a `suite.toml`. Reused runs of the baseline are stale beyond `reuse_max_age`.
+
+    Its paths are relative to `folder`, which is relative to the file. `chosen` says how its tasks were chosen.
+    """
 
     name: SafeName
     tasks: Annotated[list[str], Meta(min_length=1)]
@@ -254,6 +258,8 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     executor: Executor = Executor.ENGINE
     harbor: HarborSpec = HarborSpec()
     quarantine: list[QuarantinedTask] = []  # noqa: RUF012
+    folder: Annotated[str, Meta(min_length=1)] = "."
+    chosen: ChosenTasks | None = None
 
 
 def _sandbox_identity(spec: SandboxSpec) -> dict[str, object]:

@@ -135,5 +135,5 @@ def _shrink(slope: Values, error: Values, usual: Values) -> Values:
 def kept_share(information: TaskInformation, chosen: Counts) -> float:
     """The part of the whole suite's t statistic that these tasks are expected to keep."""
     gain, variance = information.gain, information.variance
-    every = float(gain.sum() / np.sqrt(variance.sum()))
-    return float(gain[chosen].sum() / np.sqrt(variance[chosen].sum())) / every
+    every = gain.sum() / np.sqrt(variance.sum())
+    return float(gain[chosen].sum() / np.sqrt(variance[chosen].sum()) / every)

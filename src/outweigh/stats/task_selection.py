@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import sqrt
 
 import numpy as np
 from msgspec import Struct
@@ -115,26 +116,40 @@ def folds_of_arms(passes: Counts, runs: Counts) -> Iterator[Fold]:
             )
 
 
-def measure_choice(folds: Sequence[Fold], size: int, prices: Values, strata: Sequence[str | None]) -> HeldOut | None:
-    """Choose on each fold, and see what is left of the t statistics of the pairs that were held out.
+class HeldOutRuns:
+    """Choices that were made on some runs, each to be measured on others."""
 
-    The slope of the t statistics of the chosen tasks on those of all tasks, through 0, over all pairs; of tasks that
-    are drawn at random it is the root of their share. None where no pair differs.
-    """
-    products, squares, pairs = 0.0, 0.0, 0
-    for fold in folds:
-        order = order_tasks(estimate_information(fold.passes, fold.runs), prices, strata)
-        chosen = order.keep(max(size, order.fewest))
-        for one, other in combinations(range(fold.held_out_runs.shape[1]), 2):
-            both = (fold.held_out_runs[:, one] > 0) & (fold.held_out_runs[:, other] > 0)
-            deltas = np.full(len(both), np.nan)
-            rates = fold.held_out_passes / np.maximum(fold.held_out_runs, 1)
-            deltas[both] = (rates[:, other] - rates[:, one])[both]
-            every, kept = task_t(deltas), task_t(deltas[chosen])
-            products += every * kept
-            squares += every**2
-            pairs += 1
-    return HeldOut(share=float(products / squares), pairs=pairs) if squares > 0 else None
+    def __init__(self, folds: Sequence[Fold], prices: Values, strata: Sequence[str | None]) -> None:
+        # Where all runs passed, or none did, there is nothing to choose by.
+        self._folds = [fold for fold in folds if 0 < fold.passes.sum() < fold.runs.sum()]
+        self._orders = [
+            order_tasks(estimate_information(fold.passes, fold.runs), prices, strata) for fold in self._folds
+        ]
+
+    def measure(self, size: int) -> HeldOut | None:
+        """What is left of the t statistics of the pairs that were held out, if `size` tasks are kept.
+
+        The slope of the t statistics of the chosen tasks on those of all tasks, through 0, over all pairs; of tasks
+        that are drawn at random it is the root of their share. None where no pair differs.
+        """
+        products, squares, pairs = 0.0, 0.0, 0
+        for fold, order in zip(self._folds, self._orders, strict=True):
+            chosen = order.keep(max(size, order.fewest))
+            for deltas in _deltas_of_pairs(fold):
+                every, kept = task_t(deltas), task_t(deltas[chosen])
+                products += every * kept
+                squares += every**2
+                pairs += 1
+        return HeldOut(share=products / squares, pairs=pairs) if squares > 0 else None
+
+
+def _deltas_of_pairs(fold: Fold) -> Iterator[Values]:
+    """Task deltas of every pair of arms that was held out; NaN where one of them did not run the task."""
+    known = fold.held_out_runs > 0
+    rates = np.full(known.shape, np.nan)
+    np.divide(fold.held_out_passes, fold.held_out_runs, out=rates, where=known)
+    for one, other in combinations(range(known.shape[1]), 2):
+        yield rates[:, other] - rates[:, one]
 
 
 def task_t(deltas: Values) -> float:
@@ -142,5 +157,5 @@ def task_t(deltas: Values) -> float:
     known = deltas[np.isfinite(deltas)]
     if len(known) < 2:
         return 0.0
-    error = float(known.std(ddof=1)) / np.sqrt(len(known))
+    error = float(known.std(ddof=1)) / sqrt(len(known))
     return float(known.mean()) / error if error > np.finfo(float).eps else 0.0
