@@ -55,7 +55,7 @@ def prune_suite(request: PruneRequest) -> tuple[PrunedSuite, WrittenSelection]:
         of=len(outcomes.tasks),
         arms=list(runs.arms),
         repeats="odd" if runs.odd_only else "all",
-        at=datetime.now(UTC).replace(microsecond=0),
+        at=datetime.now(UTC),
         expected_share=round(pruned.expected, 4),
         measured_share=None if pruned.measured is None else max(0.0, round(pruned.measured.share, 4)),
     )
