@@ -28,7 +28,7 @@ def results(outcomes: Outcomes, exit_code: int | None = 1, output: str = "") -> 
 
 
 def fix_text(*names: str, words: str = "", added_paths: tuple[str, ...] = ()) -> FixText:
-    return FixText(runs=((words,),), test_runs=(), names=frozenset(names), added_paths=added_paths)
+    return FixText(runs=((words,),), test_runs=(), names=frozenset(names), defined=frozenset(), added_paths=added_paths)
 
 
 def chosen(

@@ -218,7 +218,7 @@ def test_what_a_change_adds_is_its_lines_in_a_row_and_its_new_names(tmp_path: Pa
     before = {"work.py": "def old_name():\n    pass\n\n\ndef last():\n    pass\n", "tests/test_a.py": ""}
     after = {
         "work.py": "def old_name():\n    return new_name()\n\n\ndef last():\n    a = 1\n\n    old_name()\n",
-        "extra/new.py": "new_name = 1\n",
+        "extra/new.py": "def new_name(): ...\n",
         "tests/test_a.py": "hidden_name = 1\n",
     }
     history = make_history(tmp_path / "repository", before, after)
@@ -227,7 +227,7 @@ def test_what_a_change_adds_is_its_lines_in_a_row_and_its_new_names(tmp_path: Pa
     with open_history(history.repository.folder) as opened:
         text = read_fix_text(opened, candidate)
 
-    assert set(text.runs) == {("return new_name()",), ("a = 1", "old_name()"), ("new_name = 1",)}
+    assert set(text.runs) == {("return new_name()",), ("a = 1", "old_name()"), ("def new_name(): ...",)}
     assert text.test_runs == (("hidden_name = 1",),)
-    assert text.names == {"new_name"}
+    assert text.names == text.defined == {"new_name"}
     assert text.added_paths == ("extra/new.py",)

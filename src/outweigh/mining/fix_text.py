@@ -25,12 +25,14 @@ _DEFINITION = re.compile(
 class FixText:
     """`runs` are consecutive added lines of source, `test_runs` those of hidden tests: stripped, without blank ones.
 
-    `names` are identifiers that the change adds to the source and that its base has nowhere but in changelogs.
+    `names` are identifiers that the change adds to the source and that its base has nowhere but in changelogs, and
+    `defined` are those of them that it defines.
     """
 
     runs: tuple[tuple[str, ...], ...]
     test_runs: tuple[tuple[str, ...], ...]
     names: frozenset[str]
+    defined: frozenset[str]
     added_paths: tuple[str, ...]
 
     @property
@@ -46,15 +48,17 @@ def is_changelog(path: str) -> bool:
 
 def read_fix_text(history: HistoryRepository, candidate: Candidate) -> FixText:
     """What a candidate adds."""
-    source = [path for path in (*candidate.source_files, *candidate.other_files) if not is_changelog(path)]
-    runs = tuple(_added_runs(history, candidate, source))
-    words = {word for run in runs for line in run for word in _code_names(line)}
+    runs = tuple(_added_runs(history, candidate, candidate.source_files))
+    lines = [line for run in runs for line in run]
+    words = {word for line in lines for word in _code_names(line)}
+    names = frozenset(words - _known_words(history, candidate, words))
     base = history.files(candidate.base)
     return FixText(
         runs=runs,
         test_runs=tuple(_added_runs(history, candidate, candidate.test_files)),
-        names=frozenset(words - _known_words(history, candidate, words)),
-        added_paths=tuple(path for path in source if path not in base),
+        names=names,
+        defined=names.intersection(word for line in lines for word in _DEFINITION.findall(line)),
+        added_paths=tuple(path for path in (*candidate.source_files, *candidate.other_files) if path not in base),
     )
 
 

@@ -4,7 +4,7 @@ Single lines of a change are often idioms that stand elsewhere, so runs of lines
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from outweigh.engine.preflight import PreflightContext, private_sandbox_request
 from outweigh.engine.stages import CHECK_ENVIRONMENT
@@ -77,8 +77,7 @@ def find_leak(task: Task, context: PreflightContext, fix: FixText) -> str | None
 
 
 def _search(task: Task, context: PreflightContext, fix: FixText, lines: Sequence[str]) -> bytes:
-    names = _searched_names(fix)
-    parts = (names, _package_names(names), lines[:_MOST_LINES])
+    parts = (_long(fix.names), _package_names(fix), lines[:_MOST_LINES])
     stdin = "\x01".join("".join(f"{each}\n" for each in part) for part in parts)
     command = ["sh", "-c", _SCRIPT.replace("PACKAGES", " ".join(_PACKAGE_FOLDERS))]
     pristine = context.workspaces.prepare(task)
@@ -94,20 +93,19 @@ def _search(task: Task, context: PreflightContext, fix: FixText, lines: Sequence
     return done.stdout
 
 
-def _searched_names(fix: FixText) -> list[str]:
-    return sorted(name for name in fix.names if len(name) >= _SHORTEST_NAME)
+def _long(names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if len(name) >= _SHORTEST_NAME)
 
 
-def _package_names(names: Sequence[str]) -> list[str]:
+def _package_names(fix: FixText) -> list[str]:
     """As many of the longest names as it takes: a file that has enough of all names has at least one of them."""
-    if len(names) < _LEAST_NAMES:
-        return []
-    return sorted(names, key=len, reverse=True)[: len(names) - _names_needed(len(names)) + 1]
+    names = sorted(_long(fix.defined), key=len, reverse=True)
+    return names[: max(0, len(names) - _names_needed(fix) + 1)]
 
 
-def _names_needed(count: int) -> int:
-    """How many of a change's names a file of someone else's package must have so that it is no coincidence."""
-    return max(_LEAST_NAMES, (count + 1) // 2)
+def _names_needed(fix: FixText) -> int:
+    """How many names that a change defines someone else's package must have in a file so that it is no coincidence."""
+    return max(_LEAST_NAMES, (len(_long(fix.defined)) + 1) // 2)
 
 
 def _windows(fix: FixText) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -128,7 +126,7 @@ def _leaked_lines(shown: str, windows: Mapping[tuple[str, ...], str]) -> str | N
 
 
 def _leaked_names(path: str, shown: str, fix: FixText) -> str | None:
-    names = fix.names.intersection(shown.split())
     is_package = path.startswith(tuple(folder.rstrip("*") for folder in _PACKAGE_FOLDERS))
-    needed = _names_needed(len(_searched_names(fix))) if is_package else 1
+    names = (fix.defined if is_package else fix.names).intersection(shown.split())
+    needed = _names_needed(fix) if is_package else 1
     return f"names that the change adds: {', '.join(sorted(names)[:3])}" if len(names) >= needed else None
