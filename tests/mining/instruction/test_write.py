@@ -97,6 +97,19 @@ def test_a_name_that_is_stated_may_be_missing_at_the_base() -> None:
     assert instruction(changed).interface == ("`def volume(width, height, depth)` in `shapes.py`",)
 
 
+@pytest.mark.parametrize("missing", ["geometry", "src.geometry", "../src/geometry.py", "src/geometry"])
+def test_a_new_module_that_tests_could_not_import_is_named(missing: str) -> None:
+    test = "import importlib\n\n\ndef test_areas_of_shapes():\n    importlib.import_module('geometry')\n"
+    changed = change(
+        "Compute areas of shapes",
+        source={"src/geometry.py": (None, "AREA = 3\n")},
+        tests={"test_shapes.py": (None, test)},
+        missing_names=[missing],
+    )
+
+    assert instruction(changed).interface == ("The file `src/geometry.py`, which the tests import.",)
+
+
 def test_a_text_that_would_be_most_of_the_solution_is_not_stated() -> None:
     page = "A shape is drawn by its corners, one after the other.\n" * 12
     test = f"import shapes\n\n\ndef test_the_help_of_shapes():\n    assert shapes.HELP == {page!r}\n"

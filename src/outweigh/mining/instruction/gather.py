@@ -106,6 +106,7 @@ def _changelog_lines(history: HistoryRepository, candidate: Candidate) -> tuple[
 def _known_at_base(history: HistoryRepository, base: str, changed: ChangedCode) -> frozenset[str]:
     """The names and texts on which source and tests of the change agree and that stand at the base already."""
     source, tests = added_source(changed), failing_tests(changed)
-    names = sorted(source.names.keys() & tests.names | set(changed.missing_names))
+    missing = {part for name in changed.missing_names for part in re.findall(r"[\w$]+", name)}
+    names = sorted(source.names.keys() & tests.names | missing)
     texts = sorted({text for literal in source.texts if (text := literal.shown.strip()) and "\n" not in text})
     return history.found_at(base, names, whole_words=True) | history.found_at(base, texts)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from outweigh.mining.instruction.code_facts import Declaration, DeclarationKind
 from outweigh.mining.instruction.facts_of_change import AddedSource, FailingTests
+from outweigh.mining.instruction.masking import FAMILIES
 from outweigh.mining.instruction.shared_texts import is_used_text, quoted_pieces, written_texts
 
 LONGEST_TEXT = 400
@@ -30,9 +31,13 @@ def find_interface(
     source: AddedSource, tests: FailingTests, known_at_base: frozenset[str], missing_names: Iterable[str] = ()
 ) -> Interface:
     """Compare what the source introduces with what the tests use."""
+    missing = {name: _last_name(name) for name in missing_names}
+    wanted = frozenset(missing.values())
+    tests = replace(tests, names=tests.names | wanted, members=tests.members | wanted)
     declarations = list(_used_declarations(source, tests))
     stated = {name for d in declarations for name in re.findall(r"[\w$]+", f"{d.path} {d.signature}")}
-    files = [path for path in source.files if _is_imported(path, tests.imports) and not _has(declarations, path)]
+    files = [path for path in source.files if _is_imported(path, tests.imports) or _module_name(path) in wanted]
+    files = [path for path in files if not any(d.path == path for d in declarations)]
     written = written_texts(tests.texts)
     texts = [text for text in source.texts if is_used_text(text, written, known_at_base)]
     short = [text for text in texts if len(text.shown) <= LONGEST_TEXT and text.shown not in stated]
@@ -51,17 +56,26 @@ def find_interface(
         *(f"The text {quoted(text.shown)} in `{source.texts[text]}`." for text in short),
         *(f"A text with {quoted(piece)} in it in `{source.texts[text]}`." for text in long for piece in long[text]),
     ]
-    stated |= set(bare) | {PurePosixPath(path).stem for path in files}
+    stated |= set(bare) | {_module_name(path) for path in files} | {_module_name(d.path) for d in declarations}
     return Interface(
         items=tuple(dict.fromkeys(items)),
         says_what=bool(declarations or texts or files),
-        unstated_names=tuple(n for n in missing_names if n.rpartition(".")[2] not in stated and n not in known_at_base),
+        unstated_names=tuple(n for n, last in missing.items() if last not in stated and last not in known_at_base),
         unstated_texts=tuple(text.shown for text, pieces in long.items() if not pieces),
     )
 
 
-def _has(declarations: Iterable[Declaration], path: str) -> bool:
-    return any(d.path == path for d in declarations)
+def _last_name(name: str) -> str:
+    """The last part of a name with dots, or of a path without its suffix."""
+    path = PurePosixPath(name)
+    if path.suffix in FAMILIES or path.suffix == ".py":
+        name = str(path.with_suffix(""))
+    return re.split(r"[./:]", name)[-1]
+
+
+def _module_name(path: str) -> str:
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.stem in ("__init__", "index", "mod") else pure.stem
 
 
 def _used_declarations(source: AddedSource, tests: FailingTests) -> Iterator[Declaration]:
