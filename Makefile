@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 
 PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev zsh fish man-db groff-base mandoc golang-go cmake
 
-.PHONY: setup parts agents demo check test nightly lint bench calibrate mutants docs site clean
+.PHONY: setup parts agents samples demo check test nightly lint bench calibrate mutants docs site clean
 
 setup: $(READY)
 
@@ -27,6 +27,10 @@ RUNNERS := jest vitest mocha
 agents: setup
 	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS) $(READERS) $(HARNESSES) $(RUNNERS)
 
+# What tests of a few commits of public histories need, from package registries, in a folder of their own; tests reach none.
+samples: setup parts
+	@$(BIN)/python -m scripts.install_history_samples .histories
+
 demo: setup
 	@rm -rf build/demo
 	@$(BIN)/outweigh demo -o build/demo
@@ -37,7 +41,7 @@ check: lint
 	$(BIN)/pytest -n auto --dist loadfile --quiet -m 'not ($(HEAVY))'
 
 # Everything.
-test: setup parts agents lint
+test: setup parts agents samples lint
 	$(BIN)/pytest -n auto --dist loadfile
 
 # What takes too long for every change: 600 kills of running experiments, and every attack in both sandboxes.
@@ -71,5 +75,5 @@ site: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) .agents build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .agents .histories build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
