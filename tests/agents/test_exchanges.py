@@ -139,6 +139,14 @@ def test_reports_of_single_turns_are_added_up() -> None:
     ]
 
 
+def test_what_the_user_says_is_one_step_also_where_the_program_prints_it() -> None:
+    printed = AtifStep(step_id=1, source="user", message="more")
+
+    report = joined([a_turn(1, steps=()), a_turn(2, "more", steps=(printed,))], {}, ReportScope.TURN)
+
+    assert [(step.source, step.message) for step in report.steps] == [("user", "more")]
+
+
 def test_totals_of_the_session_are_not_counted_twice() -> None:
     report = joined([a_turn(1), a_turn(2, "more")], {}, ReportScope.TOTALS)
 

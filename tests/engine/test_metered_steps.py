@@ -15,10 +15,9 @@ from outweigh.model.actions import ActionPattern
 from outweigh.model.arm import bare_arm
 from outweigh.model.failure import Status
 from outweigh.model.run_record import AgentIdentity, AgentKind, Trial
-from outweigh.model.task import ExpectedStep
+from outweigh.model.task import ExpectedStep, task_of_instruction
 from outweigh.ports.agents import AttemptOutcome, build_outcome
 from outweigh.ports.gateways import MeteredSteps
-from outweigh.testing.agent_contract import a_task
 from outweigh.transcript.atif import AtifStep, AtifToolCall
 
 WHO = AgentIdentity(kind=AgentKind.REAL, name="shell", version=None, model="model-1")
@@ -37,7 +36,7 @@ def a_draft(outcome: AttemptOutcome, **artifacts: bytes) -> RunDraft:
     return RunDraft(
         planned=PlannedRun(trial=trial, block=1, position=1),
         number=1,
-        task=a_task(),
+        task=task_of_instruction("task-1", "Do it."),
         arm=bare_arm("arm", "shell", "model-1"),
         started_at=None,
         outcome=outcome,
@@ -51,28 +50,28 @@ def nothing_expected() -> ExpectedSetup:
 
 
 def test_an_agent_that_reports_nothing_gets_all_of_it() -> None:
-    filled = fill_steps(said(), SEEN, a_task())
+    filled = fill_steps(said(), SEEN, task_of_instruction("task-1", "Do it."))
 
     assert (filled.step_count, filled.tool_call_count) == (1, 1)
     assert [step.message for step in filled.steps or ()] == ["I test."]
 
 
 def test_what_an_agent_reports_stays() -> None:
-    filled = fill_steps(said(step_count=7, tool_call_count=5, steps=()), SEEN, a_task())
+    filled = fill_steps(said(step_count=7, tool_call_count=5, steps=()), SEEN, task_of_instruction("task-1", "Do it."))
 
     assert (filled.step_count, filled.tool_call_count, filled.steps) == (7, 5, ())
 
 
 def test_an_expected_step_is_reached_by_a_call_that_only_the_gateway_saw() -> None:
     tested = ExpectedStep(name="tested", weight=1.0, reached_by=[ActionPattern(command="pytest*")])
-    task = msgspec.structs.replace(a_task(), expected_steps=(tested,))
+    task = msgspec.structs.replace(task_of_instruction("task-1", "Do it."), expected_steps=(tested,))
 
     assert fill_steps(said(), SEEN, task).reached_steps == frozenset({"tested"})
     assert fill_steps(said(reached_steps=frozenset()), SEEN, task).reached_steps == frozenset()
 
 
 def test_without_a_complete_response_steps_stay_unknown() -> None:
-    assert fill_steps(said(), None, a_task()) == said()
+    assert fill_steps(said(), None, task_of_instruction("task-1", "Do it.")) == said()
 
 
 def test_a_run_that_used_a_model_around_the_gateway_has_unknown_steps() -> None:

@@ -8,7 +8,7 @@ from outweigh.agents.gemini_cli import GeminiCliAgent
 from outweigh.agents.noop import NoopAgent
 from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults, unproven_models
 from outweigh.gateway.dialects.request_and_response import GenerationRequest
-from outweigh.gateway.request_policy import RequestPolicy
+from outweigh.gateway.run_ledger import RequestPolicy
 from outweigh.model.arm import Arm, bare_arm
 from outweigh.model.failure import FailureKind
 from outweigh.ports.gateways import ModelCall

@@ -14,9 +14,9 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import McpServer
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.run_record import AgentIdentity, AgentKind, ObservedServer, Trial
+from outweigh.model.task import task_of_instruction
 from outweigh.ports.agents import AttemptOutcome, ServerEvidence, ServerStart, build_outcome
 from outweigh.ports.gateways import MeteredCalls
-from outweigh.testing.agent_contract import a_task
 
 ARM = an_arm("tooled", mcp_servers={"notes": McpServer(command=["notes"])})
 REMOTE = an_arm("remote", mcp_servers={"notes": McpServer(url="https://notes.example.org/mcp")})
@@ -166,7 +166,7 @@ def finished(status: Status, start: ServerStart, account: MeteredCalls) -> Attem
     draft = RunDraft(
         planned=PlannedRun(trial=Trial(task_id="task-1", arm="tooled", repeat=1, seed=0), block=1, position=1),
         number=1,
-        task=a_task(),
+        task=task_of_instruction("task-1", "Do it."),
         arm=ARM,
         started_at=None,
         outcome=build_outcome(identity, status, "exit code 1", servers=known(start)),

@@ -17,7 +17,7 @@ from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import Trial
 from outweigh.model.suite import SandboxSpec
-from outweigh.model.task import Task
+from outweigh.model.task import task_of_instruction
 from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeteredCalls, MeterRequest, ModelAccess
@@ -130,18 +130,7 @@ def _follow(agent: Agent, request: AttemptRequest, sandbox: Sandbox) -> AttemptO
 def _request(
     setting: AttemptSetting, arm: Arm, instruction: str, access: ModelAccess | None, variables: Mapping[str, str]
 ) -> AttemptRequest:
-    task = Task(
-        id="try",
-        instruction=instruction,
-        checks=(),
-        family=None,
-        expected_steps=(),
-        workspace=None,
-        timeout_seconds=None,
-        tests_folder=None,
-        solution_folder=None,
-        checksum="",
-    )
+    task = task_of_instruction("try", instruction)
     secrets = {name: setting.secrets[name] for name in arm.secrets if name in setting.secrets}
     return AttemptRequest(
         trial=Trial(task_id=task.id, arm=arm.name, repeat=1, seed=0),

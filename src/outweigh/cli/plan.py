@@ -12,8 +12,7 @@ from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, pr
 from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ArmOptions, ReadingOptions, add_reading_options
-from outweigh.report.plan_page import plan_report
-from outweigh.report.plan_summary import plan_summary
+from outweigh.report.plan_page import plan_report, plan_summary
 from outweigh.verdict.evidence_settings import COST_OF_PASS, CURRENT_VERSION, GATED_METRICS, MINIMUM_TASKS
 
 MAX_SIZES = 20

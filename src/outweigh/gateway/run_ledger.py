@@ -4,12 +4,12 @@ A request counts against the limits with what it may cost at most until its real
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
 from outweigh.gateway.call_estimates import CallEstimates
-from outweigh.gateway.conversation import MeteredConversation
+from outweigh.gateway.conversation_steps import MeteredConversation
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
 from outweigh.gateway.request_body import BodyLimit
 from outweigh.gateway.request_cost import (
@@ -24,12 +24,12 @@ from outweigh.gateway.request_cost import (
     response_bills,
 )
 from outweigh.gateway.request_parsing import ParsedRequest, Route, parse_request
-from outweigh.gateway.request_policy import RequestPolicy
 from outweigh.gateway.round_trip import RoundTrip, TrafficLog
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens
 from outweigh.gateway.upstream import ModelUpstream, create_run_key
 from outweigh.model.bill import Charge, charge_at, price_bills, price_hosted, unpriced_tool
 from outweigh.model.failure import Failure, FailureKind, make_failure
+from outweigh.model.model_name import matches_any
 from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.provider import ApiFamily
 from outweigh.model.usage import ZERO_USAGE, BilledUsage
@@ -85,6 +85,35 @@ def _limit_message(taken: str, cap: str, key: str) -> str:
 
 MAX_UNSERVED = 100
 MAX_UNSERVED_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestPolicy:
+    """What a run may ask its provider for: its own models, and nothing that the provider itself runs or fetches.
+
+    A provider's own tools are a network: a hosted search, a fetched address or a remote tool server reaches what the
+    sandbox keeps out, and another model is another arm. So whatever the suite does not allow is refused and not sent.
+    `models` are patterns of the models that may be asked, None for any; `allow` is the suite's own list.
+    """
+
+    models: tuple[str, ...] | None
+    allow: tuple[str, ...]
+
+    def explain_refusal(self, request: GenerationRequest) -> str | None:
+        """Why a request must not be sent, as a sentence for the client and the record; None when it may be."""
+        for name in request.hosted:
+            if name not in self.allow:
+                return (
+                    f"This run may not use {name!r} of the provider, which reaches beyond its sandbox. The request was "
+                    f'not sent. To allow it, add it to the suite: allow = ["{name}"] under [gateway].'
+                )
+        for model in filter(None, (request.model, *request.fallback_models)):
+            if self.models is not None and not matches_any(model, (*self.models, *self.allow)):
+                return (
+                    f"This run may not ask the model {model!r}: its arm names {self.models[0]!r}. The request was not "
+                    f'sent. To allow it, add it to the suite: allow = ["{model}"] under [gateway].'
+                )
+        return None
 
 
 class RunLedger:

@@ -309,3 +309,19 @@ class Task(Spec, frozen=True, kw_only=True):
     def has_several_turns(self) -> bool:
         """Whether the user says more than the instruction."""
         return bool(self.turns) or self.user is not None
+
+
+def task_of_instruction(name: str, instruction: str) -> Task:
+    """A task that has only an instruction, in an empty workspace and without checks."""
+    return Task(
+        id=name,
+        instruction=instruction,
+        checks=(),
+        family=None,
+        expected_steps=(),
+        workspace=None,
+        timeout_seconds=None,
+        tests_folder=None,
+        solution_folder=None,
+        checksum="",
+    )

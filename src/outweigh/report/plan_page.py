@@ -1,24 +1,20 @@
-"""The page and the JSON of `outweigh plan`: how often each size would be decided, its price, what the obstacle is, and
-whether to buy tasks or repeats.
+"""The page of `outweigh plan`, and its summary.
+
+How often each size would be decided, its price, what the obstacle is, and whether to buy tasks or repeats.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 
-from msgspec.structs import asdict
-
-from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
+from outweigh.report.document import Block, BulletList, KeyPoints, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import SIMULATED, UNKNOWN, format_change, format_dollars, format_percent, pluralize
-from outweigh.report.json_output import Payload
-from outweigh.verdict.blockers import PromotionMinimum
+from outweigh.report.plan_json import describe_design, plan_payload, whole_percent
 from outweigh.verdict.evidence_settings import FEWEST_FOR_A_GAIN, GATED_METRICS, MINIMUM_TASKS, EffectScale, gate_title
 from outweigh.verdict.planned_experiment import (
     Chance,
     ExperimentPlan,
-    LookEndings,
     LookForecast,
     PlanGoal,
-    PlannedDesign,
     PlannedSize,
 )
 from outweigh.verdict.rule_on_arrays import GAIN
@@ -48,85 +44,6 @@ def plan_report(plan: ExperimentPlan) -> Report:
     blocks.extend(optional_bullets("Notes", notes))
     blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
     return Report(headline=_headline(plan), tone=Tone.PLAIN, lead=_lead(plan), blocks=tuple(blocks), payload=payload)
-
-
-def plan_payload(plan: ExperimentPlan) -> Payload:
-    """`plan --format json`."""
-    goal, pilot, components, target = plan.goal, plan.pilot, plan.components, plan.target
-    return {
-        "schema": "outweigh.plan/2",
-        "baseline": None if pilot is None else pilot.baseline,
-        "candidate": None if pilot is None else pilot.candidate,
-        "metric": goal.metric,
-        "scale": "ratio" if goal.relative else "points",
-        "effects": dict(goal.effects),
-        "power": goal.power,
-        "policy_version": plan.version,
-        "gates": list(plan.gates),
-        "components": {
-            "true_deltas": components.true_deltas,
-            "candidate_runs": components.candidate_runs,
-            "baseline_runs": components.baseline_runs,
-            "share_between_tasks": _share_between_tasks(plan),
-            "at_repeats": plan.doubling.repeats,
-        },
-        "tasks": None if pilot is None else pilot.tasks,
-        "repeats": None if pilot is None else pilot.repeats,
-        "sizes": [_size_payload(size) for size in plan.sizes],
-        "designs": [_design_payload(design) for design in plan.designs],
-        "target": None if target is None else _design_payload(target),
-        "visible": None if plan.visible is None else asdict(plan.visible),
-        "planned_looks": None if plan.looks is None else _looks_payload(plan.looks),
-        "advice": advise(plan),
-        "evidence_sha256": None if pilot is None else pilot.evidence_sha256,
-        "warnings": [*plan.warnings, *_promotion_warnings(plan)],
-    }
-
-
-def _size_payload(size: PlannedSize) -> Payload:
-    return {
-        "tasks": size.tasks,
-        "repeats": size.repeats,
-        "cost_usd": size.cost_usd,
-        "improved": _chance_payload(size.improved),
-        "decided": _chance_payload(size.decided),
-        "as_pilot": None if size.as_pilot is None else _chance_payload(size.as_pilot),
-        "same_if_alike": size.same,
-        "false_if_alike": size.false,
-        "in_the_way": dict(size.in_the_way),
-    }
-
-
-def _chance_payload(chance: Chance) -> Payload:
-    return {"chance": chance.value, "low": chance.low, "high": chance.high}
-
-
-def _design_payload(design: PlannedDesign) -> Payload:
-    return {
-        "tasks": design.tasks,
-        "repeats": design.repeats,
-        "cost_usd": design.cost_usd,
-        "improved": design.improved,
-    }
-
-
-def _looks_payload(forecast: LookForecast) -> Payload:
-    return {
-        "tasks": forecast.design.tasks,
-        "repeats": forecast.design.repeats,
-        "looks": forecast.looks,
-        "with_effects": _endings_payload(forecast.stated),
-        "if_alike": _endings_payload(forecast.alike),
-    }
-
-
-def _endings_payload(endings: LookEndings) -> Payload:
-    return {
-        "improved": endings.improved,
-        "ends_early": endings.ends_early,
-        "mean_tasks": endings.tasks,
-        "mean_cost_usd": endings.cost_usd,
-    }
 
 
 def _headline(plan: ExperimentPlan) -> str:
@@ -166,7 +83,7 @@ def _explain_visible(plan: ExperimentPlan) -> Iterator[str]:
         return
     often, title = f"{100 * goal.power:g} % of experiments", gate_title(goal.metric)
     if seen.gain is None:
-        largest, chance = _amount(seen.largest_gain, goal), _whole_percent(seen.largest_chance)
+        largest, chance = _amount(seen.largest_gain, goal), whole_percent(seen.largest_chance)
         yield f"No gain of the {title} is called improved in {often}; the largest possible, {largest}, is in {chance}."
     else:
         yield f"A gain of the {title} of {_amount(seen.gain, goal)} is called improved in {often}."
@@ -202,12 +119,6 @@ def describe_effects(goal: PlanGoal) -> str:
     )
 
 
-def describe_design(design: PlannedDesign, *, simulated: bool = False) -> str:
-    """What a design consists of, and its price unless that is only simulated."""
-    price = "" if design.cost_usd is None or simulated else f", {format_dollars(design.cost_usd)}"
-    return f"{pluralize(design.tasks, 'task')} × {pluralize(design.repeats, 'repeat')} in each arm{price}"
-
-
 def _format_price(plan: ExperimentPlan, cost_usd: float | None) -> str:
     if cost_usd is None:
         return UNKNOWN
@@ -235,8 +146,8 @@ def _size_table(plan: ExperimentPlan) -> Table:
                 format_chance(size.improved),
                 format_chance(size.decided),
                 *(() if size.as_pilot is None else (format_chance(size.as_pilot),)),
-                _whole_percent(size.same),
-                _whole_percent(size.false),
+                whole_percent(size.same),
+                whole_percent(size.false),
                 _in_the_way(size),
             )
             for size in plan.sizes
@@ -247,12 +158,8 @@ def _size_table(plan: ExperimentPlan) -> Table:
 def format_chance(chance: Chance) -> str:
     """A chance with its range."""
     if chance.low is None or chance.high is None:
-        return _whole_percent(chance.value)
-    return f"{_whole_percent(chance.value)} ({100 * chance.low:.0f}–{100 * chance.high:.0f})"
-
-
-def _whole_percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+        return whole_percent(chance.value)
+    return f"{whole_percent(chance.value)} ({100 * chance.low:.0f}–{100 * chance.high:.0f})"
 
 
 def _in_the_way(size: PlannedSize) -> str:
@@ -260,7 +167,7 @@ def _in_the_way(size: PlannedSize) -> str:
     if not size.in_the_way:
         return "nothing"
     name = max(size.in_the_way, key=lambda gate: size.in_the_way[gate])
-    return f"{'no gain shown' if name == GAIN else gate_title(name)} ({_whole_percent(size.in_the_way[name])})"
+    return f"{'no gain shown' if name == GAIN else gate_title(name)} ({whole_percent(size.in_the_way[name])})"
 
 
 def _design_table(plan: ExperimentPlan) -> Table:
@@ -287,8 +194,8 @@ def _look_table(plan: ExperimentPlan, forecast: LookForecast) -> Table:
         rows=tuple(
             (
                 name,
-                _whole_percent(endings.improved),
-                _whole_percent(endings.ends_early),
+                whole_percent(endings.improved),
+                whole_percent(endings.ends_early),
                 f"{endings.tasks:.0f} of {design.tasks:,}",
                 _format_price(plan, endings.cost_usd),
             )
@@ -321,36 +228,36 @@ def _variance_table(plan: ExperimentPlan) -> Table:
     )
 
 
-def _share_between_tasks(plan: ExperimentPlan) -> float | None:
-    """The part of a delta's variance that repeats cannot reduce."""
-    true, repeats = plan.components.true_deltas, plan.doubling.repeats
-    whole = plan.components.delta_variance(repeats, repeats)
-    return true / whole if true is not None and whole else None
+MOST_SIZES = 8
+MOST_WARNING_LINES = 2
 
 
-def advise(plan: ExperimentPlan) -> str:
-    """Whether to buy tasks or repeats, and why."""
-    step = plan.doubling
-    start = f"from {pluralize(step.tasks, 'task')} × {pluralize(step.repeats, 'repeat')}"
-    doubling = (
-        f"{start}, twice the tasks take the chance of an improved verdict from {_whole_percent(step.improved)} to "
-        f"{_whole_percent(step.twice_the_tasks)}"
-    )
-    if step.twice_the_repeats is None:
-        return f"Buy tasks: {doubling}. What repeats would do is unknown after 1 repeat."
-    repeats = f"twice the repeats to {_whole_percent(step.twice_the_repeats)}"
-    task_usd = 0.0 if plan.prices is None else plan.prices.task_usd
-    target = plan.target
-    if task_usd > 0 and target is not None and target.repeats > step.repeats:
-        return (
-            f"Buy repeats before tasks: a new task costs {format_dollars(task_usd)} before it is run, and the cheapest "
-            f"design is {describe_design(target, simulated=plan.simulated)}; {doubling}, {repeats} without new tasks."
-        )
-    return f"Buy tasks, not repeats: {doubling}, and {repeats} for as many runs."
+def plan_summary(plan: ExperimentPlan, *, verbose_command: str) -> Report:
+    """What it prints by default, one screen: the answer, the sizes on offer and the advice.
+
+    `verbose_command` prints the whole page.
+    """
+    whole = plan_report(plan)
+    sizes = next(block for block in whole.blocks if isinstance(block, Table))
+    shown = [row for row, size in zip(sizes.rows, plan.sizes, strict=True) if size in _shown_sizes(plan)]
+    rows = tuple(_summary_rows(whole, hidden=len(sizes.rows) - len(shown)))
+    points = KeyPoints(rows=rows, commands={"More": verbose_command}, most_lines={"Warning": MOST_WARNING_LINES})
+    table = Table(title=sizes.title, columns=sizes.columns, rows=tuple(shown))
+    return Report(headline=whole.headline, tone=Tone.PLAIN, lead=whole.lead, blocks=(table, points), payload={})
 
 
-def _promotion_warnings(plan: ExperimentPlan) -> Iterator[str]:
-    """Where the cheapest design could be judged, but nothing could be promoted on it."""
-    if plan.target is not None:
-        for reason in PromotionMinimum().lacking(plan.target.tasks, plan.target.repeats):
-            yield f"the cheapest design allows no promotion: {reason}"
+def _shown_sizes(plan: ExperimentPlan) -> Sequence[PlannedSize]:
+    """All sizes, or where those are many, the ones with as many repeats as the pilot or the suite has, or nearly."""
+    if len(plan.sizes) <= MOST_SIZES:
+        return plan.sizes
+    nearest = min((size.repeats for size in plan.sizes), key=lambda repeats: abs(repeats - plan.doubling.repeats))
+    return [size for size in plan.sizes if size.repeats == nearest][:MOST_SIZES]
+
+
+def _summary_rows(whole: Report, *, hidden: int) -> Iterator[tuple[str, str]]:
+    yield "Advice", whole.payload["advice"]
+    if warnings := whole.payload["warnings"]:
+        more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+        yield "Warning", warnings[0].removesuffix(".") + more
+    sizes = f"{hidden} more sizes, " if hidden > 0 else ""
+    yield "More", f"{sizes}designs, planned looks, where the variance comes from, notes and all warnings"

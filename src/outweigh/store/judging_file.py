@@ -14,6 +14,7 @@ from outweigh.errors import EvidenceError
 from outweigh.model.judgment import Calibration
 from outweigh.model.rubric import Rubric
 from outweigh.model.suite import JudgeSpec
+from outweigh.score.judge_scores import DEFAULT_JUDGE_RULE, Consensus, JudgeRule
 from outweigh.store.durable_files import write_atomic
 
 JUDGING_FILE = "judging.json"
@@ -106,3 +107,23 @@ def read_calibrations(folder: Path) -> Iterable[Calibration]:
         ):
             raise EvidenceError(f"{path} is not about the judge that its name says. Calibrate again.")
         yield calibration
+
+
+def rules_by_judge(judging: JudgingFile | None) -> dict[str, JudgeRule]:
+    """By judge, with the most that was ever demanded of it, also where the suite has dropped it since."""
+    if judging is None:
+        return {}
+    rules = {judge.name: _rule(judge) for judge in judging.judges}
+    for name, least in judging.demands.items():
+        rules[name] = msgspec.structs.replace(rules.get(name, DEFAULT_JUDGE_RULE), minimum_alpha=least)
+    return rules
+
+
+def _rule(judge: JudgeSpec) -> JudgeRule:
+    """What a suite says about a judge, as far as it matters to its scores."""
+    return JudgeRule(
+        passes=judge.passes,
+        most_passes=judge.most_passes,
+        consensus=Consensus(judge.consensus),
+        minimum_alpha=judge.minimum_alpha,
+    )

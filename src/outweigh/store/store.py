@@ -11,20 +11,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from msgspec.structs import replace
-
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
-from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, JudgeSpec, PolicySpec, QuarantinedTask, age_in_days
+from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, PolicySpec, QuarantinedTask, age_in_days
 from outweigh.ports.stores import RecordSource
 from outweigh.score.composite import OBJECTIVE_FIRST
-from outweigh.score.judge_scores import DEFAULT_JUDGE_RULE, Consensus, JudgeRule, JudgeRules, LabelAgreement
+from outweigh.score.judge_scores import JudgeRule, JudgeRules, LabelAgreement
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, fits_rules, read_experiment
-from outweigh.store.judging_file import JUDGING_FILE, JudgingFile, read_calibrations, read_judging
+from outweigh.store.judging_file import (
+    JUDGING_FILE,
+    JudgingFile,
+    read_calibrations,
+    read_judging,
+    rules_by_judge,
+)
 from outweigh.store.records import STANDARD_INPUT, RecordReader, require_path, unread_rows
 
 if TYPE_CHECKING:
@@ -262,7 +266,7 @@ class StoreSet:
         for store in self._distinct:
             if store.folder is None:
                 continue
-            for name, rule in _rules_by_judge(store.judging).items():
+            for name, rule in rules_by_judge(store.judging).items():
                 if rules.setdefault(name, rule) != rule:
                     raise UsageError(
                         f"the stores have different rules for judge {name!r} (passes, consensus or minimum_alpha); "
@@ -301,26 +305,6 @@ class StoreSet:
     def find(self, folder: Path) -> Store | None:
         """The store of this folder, where it is one of these."""
         return next((store for store in self._distinct if store.path == folder), None)
-
-
-def _rules_by_judge(judging: JudgingFile | None) -> dict[str, JudgeRule]:
-    """By judge, with the most that was ever demanded of it, also where the suite has dropped it since."""
-    if judging is None:
-        return {}
-    rules = {judge.name: judge_rule(judge) for judge in judging.judges}
-    for name, least in judging.demands.items():
-        rules[name] = replace(rules.get(name, DEFAULT_JUDGE_RULE), minimum_alpha=least)
-    return rules
-
-
-def judge_rule(judge: JudgeSpec) -> JudgeRule:
-    """What a suite says about a judge, as far as it matters to its scores."""
-    return JudgeRule(
-        passes=judge.passes,
-        most_passes=judge.most_passes,
-        consensus=Consensus(judge.consensus),
-        minimum_alpha=judge.minimum_alpha,
-    )
 
 
 class RecordStream:

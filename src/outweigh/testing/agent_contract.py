@@ -19,7 +19,7 @@ from outweigh.gateway.event_loop_thread import EventLoopThread
 from outweigh.model.arm import Arm, bare_arm
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.run_record import Trial
-from outweigh.model.task import Task
+from outweigh.model.task import task_of_instruction
 from outweigh.model.usage import Usage
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import ModelAccess
@@ -41,27 +41,11 @@ def an_agent_arm(agent: str, options: Mapping[str, Any] | None = None, **fields:
     return msgspec.structs.replace(arm, options=dict(options or {}), **fields)
 
 
-def a_task(instruction: str = INSTRUCTION) -> Task:
-    """A task that has only an instruction."""
-    return Task(
-        id="task-1",
-        instruction=instruction,
-        checks=(),
-        family=None,
-        expected_steps=(),
-        workspace=None,
-        timeout_seconds=None,
-        tests_folder=None,
-        solution_folder=None,
-        checksum="0" * 64,
-    )
-
-
 def an_attempt(arm: Arm, instruction: str = INSTRUCTION, **fields: Any) -> AttemptRequest:
     """A request to attempt a task, with a model behind `MODEL_ACCESS`; any field can be given by name."""
     request = AttemptRequest(
         trial=Trial(task_id="task-1", arm=arm.name, repeat=1, seed=1),
-        task=a_task(instruction),
+        task=task_of_instruction("task-1", instruction),
         arm=arm,
         timeout_seconds=300.0,
         budget_usd=None,

@@ -4,7 +4,7 @@ import pytest
 
 from outweigh.judging.rubric_question import read_answer, system_text
 from outweigh.model.rubric import BinaryCriterion, ChecklistCriterion, ChecklistItem, Rubric, ScaledCriterion
-from outweigh.testing.model_server.judge_answer import judge_answer
+from outweigh.testing.model_server.choose_turn import judge_answer
 from outweigh.testing.model_server.model_script import EXAMPLE_SCRIPT, parse_script
 
 RUBRIC = Rubric(

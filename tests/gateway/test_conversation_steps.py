@@ -7,7 +7,7 @@ import pytest
 from tests.gateway.gateway_fixtures import MODEL, Way, a_way
 from tests.gateway.plain_http import post
 
-from outweigh.gateway import conversation
+from outweigh.gateway import conversation_steps
 from outweigh.model.json_text import JsonObject
 from outweigh.ports.gateways import MeteredSteps
 from outweigh.testing.model_server import CallSpec, Conversation, ErrorSpec, ModelServer, Script, Turn, When
@@ -181,8 +181,8 @@ def test_calls_of_the_same_id_in_several_responses_stay_apart() -> None:
 
 def test_a_run_with_large_results_is_counted_in_full_and_kept_within_bounds() -> None:
     """More text than is kept of a run, and each result longer than is kept of one."""
-    calls = conversation.MAX_TEXT // conversation.MAX_RESULT + 10
-    large = "x" * (conversation.MAX_RESULT + 1)
+    calls = conversation_steps.MAX_TEXT // conversation_steps.MAX_RESULT + 10
+    large = "x" * (conversation_steps.MAX_RESULT + 1)
     script = Script(turn=[Turn(tool_calls=[LOOK] * calls), Turn(text="It has stripes.")])
     with ModelServer(script) as server, a_way(server.url) as way:
         ask(way, chat(USER))
@@ -195,5 +195,5 @@ def test_a_run_with_large_results_is_counted_in_full_and_kept_within_bounds() ->
 
     assert (seen.count, seen.tool_calls) == (2, calls)
     found = [str(result.content) for step in seen.steps if step.observation for result in step.observation.results]
-    assert max(map(len, found)) == conversation.MAX_RESULT
-    assert conversation.MAX_TEXT * 0.9 < sum(map(len, found)) <= conversation.MAX_TEXT
+    assert max(map(len, found)) == conversation_steps.MAX_RESULT
+    assert conversation_steps.MAX_TEXT * 0.9 < sum(map(len, found)) <= conversation_steps.MAX_TEXT
