@@ -120,6 +120,18 @@ def test_tool_servers_become_those_of_the_arm_and_variables_become_its_secrets(r
     assert (found.without, texts(found)) == ((".mcp.json",), ({}, {}))
 
 
+def test_the_program_of_a_server_comes_along_alone_and_stays_in_the_baseline(repository: Repository) -> None:
+    """What is beside it may be the code that tasks are about."""
+    servers = {"one": {"command": "node", "args": ["src/server.js"]}, "two": {"command": "./start.sh"}}
+    repository.write({".mcp.json": json.dumps({"mcpServers": servers}), "src/server.js": "1", "src/index.js": "2"})
+    repository.write({"start.sh": "3", "other.sh": "4"})
+
+    found = subject(repository, ".mcp.json")
+
+    assert texts(found) == ({}, {"src/server.js": "1", "start.sh": "3"})
+    assert found.without == (".mcp.json",)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

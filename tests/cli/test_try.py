@@ -311,7 +311,7 @@ class TestBadInput:
         suite = tried.folder / "suite" / SUITE_FILE
         suite.write_text(suite.read_text().replace("tasks/*", "tasks/task-00"))
 
-        assert "own has 1 tasks that CLAUDE.md can be tried on" in self.refused(tried, "CLAUDE.md")
+        assert "own has 1 task that CLAUDE.md can be tried on" in self.refused(tried, "CLAUDE.md")
 
 
 @pytest.mark.needs_agent

@@ -29,6 +29,8 @@ from outweigh.ports.agents import NamesHosts, agent_file_locations
 from outweigh.prices import GenaiPrices, listed_models, read_prices
 from outweigh.store.tried_arms_file import TriedArm
 
+IGNORE_HINT = "To run it as it is, add -y."
+
 LEAST_SIMILARITY = 0.75
 """How similar a name must be to a known one to be taken for a misspelling of it, of 1 for equal names."""
 
@@ -80,9 +82,9 @@ def _notify_all(notify: Notify, sentences: Iterator[str] | list[str]) -> None:
 
 def _refusal(faults: list[str]) -> str:
     if len(faults) == 1:
-        return f"nothing was run or paid for: {faults[0]} To run it as it is, add -y."
+        return f"nothing was run or paid for: {faults[0]} {IGNORE_HINT}"
     lines = "".join(f"- {fault}\n" for fault in faults)
-    return f"nothing was run or paid for: {len(faults)} problems were found.\n{lines}To run it as it is, add -y."
+    return f"nothing was run or paid for: {len(faults)} problems were found.\n{lines}{IGNORE_HINT}"
 
 
 def _unreachable_models(suite: LoadedSuite) -> Iterator[str]:

@@ -105,7 +105,9 @@ def _named_agent(spec: SuiteSpec, reads: ReadsSubject, named: str, model: str | 
 
 def _suite_agent(suite: LoadedSuite, reads: ReadsSubject, model: str | None) -> TryAgent | None:
     """The baseline of the suite, where its agent can start here, sees what is tried, and reaches its model."""
-    arm = suite.arms[suite.spec.baseline]
+    arm = suite.arms.get(suite.spec.baseline)
+    if arm is None:
+        return None
     if model is not None:
         arm = msgspec.structs.replace(arm, model=model)
     if load_adapter("agent", arm.agent).missing(arm) is not None or not reads(arm.agent):

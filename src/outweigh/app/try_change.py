@@ -8,6 +8,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from outweigh.app.check_before_run import IGNORE_HINT
 from outweigh.app.decide import DecideRequest, DecisionResult
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.observer import Notify, RunObserver
@@ -17,7 +18,14 @@ from outweigh.app.run_request import RunPreview, RunRequest
 from outweigh.app.suite_selection import SuiteRequest, read_suite
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.try_agent import TryAgent, choose_agent
-from outweigh.app.try_budget import TYPICAL_RUN_SECONDS, RunPrice, choose_tasks, price_runs, require_two_tasks
+from outweigh.app.try_budget import (
+    FEWEST_TASKS,
+    TYPICAL_RUN_SECONDS,
+    RunPrice,
+    choose_tasks,
+    price_runs,
+    require_two_tasks,
+)
 from outweigh.app.try_subject import NamedSubject, SubjectKind, TrySubject
 from outweigh.app.try_suite import BASELINE, MINED_FOLDER, TRY_FOLDER, TrySuiteDraft, keep_out_of_git, untouched_tasks
 from outweigh.engine.batch import EndReason
@@ -28,6 +36,7 @@ from outweigh.model.suite import SUITE_FILE, PolicySpec
 from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.prices import price_tables
+from outweigh.report.formatting import count_of
 from outweigh.report.try_page import TryForecast
 from outweigh.store.find_stores import has_records
 from outweigh.store.store import StoreSet
@@ -75,7 +84,10 @@ class PreparedTry:
     def run(self, observer: RunObserver) -> EndReason:
         """Run until the evidence decides, within the budget."""
         keep_out_of_git(self.store.parent)
-        ended = run(_run_request(self.suite, self.store, self.request), observer)
+        try:
+            ended = run(_run_request(self.suite, self.store, self.request), observer)
+        except UsageError as fault:  # -y of a try agrees to the cost, and to nothing that was found wrong
+            raise UsageError(str(fault).removesuffix(IGNORE_HINT).rstrip()) from None
         assert isinstance(ended, EndReason), "neither a dry run nor two revisions were asked for"
         return ended
 
@@ -153,13 +165,13 @@ def _find_suite(named: str | None, top: Path) -> Path | None:
 
 
 def _usable_tasks(source: LoadedSuite, subject: TrySubject, notify: Notify) -> tuple[Task, ...]:
-    usable = untouched_tasks(source.tasks, subject.without)
+    usable = untouched_tasks(source.tasks, (*subject.without, *subject.after.files))
     if left_out := len(source.tasks) - len(usable):
         notify(f"{left_out} of {len(source.tasks)} tasks are left out: their solutions change {subject.name} itself.")
-    if len(usable) < 2:
+    if len(usable) < FEWEST_TASKS:
         raise UsageError(
-            f"{source.spec.name} has {len(usable)} tasks that {subject.name} can be tried on, and at least 2 are "
-            "needed. Add tasks to the suite, or name another one with -s."
+            f"{source.spec.name} has {count_of(len(usable), 'task')} that {subject.name} can be tried on, and at least "
+            f"{FEWEST_TASKS} are needed. Add tasks to the suite, or name another one with -s."
         )
     return usable
 
@@ -205,7 +217,8 @@ def _forecast(
     version = getattr(load_adapter("agent", draft.agent.name), "version", None)
     return TryForecast(
         subject=draft.subject.name,
-        baseline=_describe_baseline(draft.subject, draft.agent),
+        baseline=draft.describe_baseline(),
+        candidate=draft.describe_candidate(),
         agent=draft.agent.name,
         agent_version=None if version is None else version(suite.arms[BASELINE]),
         model=draft.agent.spec.model,
@@ -224,12 +237,6 @@ def _forecast(
         store=str(preview.folder),
         pretends=draft.agent.pretends,
     )
-
-
-def _describe_baseline(subject: TrySubject, agent: TryAgent) -> str:
-    if subject.kind is SubjectKind.MODEL:
-        return agent.spec.model or f"{agent.name} with its own model"
-    return "the repository without it" if subject.base is None else f"as it is at {subject.base}"
 
 
 def _outlook(policy: PolicySpec, tasks: int, gain: float) -> DecisionOutlook | None:

@@ -6,7 +6,7 @@ the baseline nothing, or what a revision had.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -174,7 +174,7 @@ class NamedSubject:
             case SubjectKind.MODEL:
                 return ArmAddition()
             case SubjectKind.SERVERS:
-                return _read_servers(files[""].content, self.named) if files else ArmAddition()
+                return _read_servers(files[""].content, self.named, self._top) if files else ArmAddition()
             case SubjectKind.SKILL:
                 folders = installed_file_locations(agent).skills
                 return ArmAddition(
@@ -199,6 +199,8 @@ class NamedSubject:
             own = []
         if self.kind is SubjectKind.SKILL:
             own += [f"{folder}/{self._name}" for folder in installed_file_locations(agent).skills]
+        if self.kind is SubjectKind.SERVERS:
+            return tuple(own)
         below = tuple(f"{path}/" for path in own)
         return tuple(dict.fromkeys((*own, *(path for path in sorted(added) if not path.startswith(below)))))
 
@@ -286,7 +288,7 @@ class _ServersFile(msgspec.Struct):
     servers: dict[str, _StatedServer] = msgspec.field(name="mcpServers")
 
 
-def _read_servers(content: bytes, named: str) -> ArmAddition:
+def _read_servers(content: bytes, named: str, top: Path) -> ArmAddition:
     """The tool servers of a `.mcp.json`, as a suite states them."""
     try:
         stated = msgspec.json.decode(content, type=_ServersFile).servers
@@ -298,4 +300,11 @@ def _read_servers(content: bytes, named: str) -> ArmAddition:
     if not servers:
         raise UsageError(f"{named} has no tool server, so there is nothing to try.")
     secrets = {name for server in stated.values() for name in server.secrets()}
-    return ArmAddition(mcp_servers=servers, secrets=tuple(sorted(secrets)))
+    programs = {word for server in servers.values() for word in server.command}
+    return ArmAddition(files=_program_files(programs, top), mcp_servers=servers, secrets=tuple(sorted(secrets)))
+
+
+def _program_files(words: Iterable[str], top: Path) -> dict[str, DraftFile]:
+    """The files of the repository that commands name. What is beside them stays as each task's workspace has it."""
+    paths = (_path_inside(top / word, top) for word in sorted(words) if (top / word).is_file())
+    return {path: _read_disk(top / path, path)[""] for path in paths if path is not None}

@@ -18,7 +18,7 @@ from outweigh.app.new_files import write_files
 from outweigh.app.starter_suite import STARTER_SCRIPT
 from outweigh.app.suite_selection import read_suite
 from outweigh.app.try_agent import SCRIPT_FILE, TryAgent
-from outweigh.app.try_subject import ArmAddition, TrySubject
+from outweigh.app.try_subject import ArmAddition, SubjectKind, TrySubject
 from outweigh.engine.load_arms import FILE_OPTIONS
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.load_task import load_task, task_folders
@@ -160,16 +160,22 @@ class TrySuiteDraft:
             options=options,
         )
 
+    def describe_baseline(self) -> str:
+        """What the baseline has, in a few words."""
+        if self.subject.kind is SubjectKind.MODEL:
+            return self.agent.spec.model or f"{self.agent.name} with its own model"
+        return "the repository without it" if self.subject.base is None else f"as it is at {self.subject.base}"
+
+    def describe_candidate(self) -> str:
+        """What the candidate has, in a few words."""
+        is_model = self.subject.kind is SubjectKind.MODEL
+        return f"{self.agent.name} with {self.subject.name}" if is_model else f"{self.subject.name} as it is now"
+
     def _comments(self) -> dict[str, str]:
-        subject = self.subject
-        base = f"the repository without {subject.name}" if subject.base is None else f"{subject.name} at {subject.base}"
-        if subject.after.model is not None:
-            base = "the agent with its own model" if self.agent.spec.model is None else f"{self.agent.spec.model}"
         return {
-            "": f"Written by `outweigh try {self.subject.name}`. It is an ordinary suite, which all other commands "
-            "take.",
-            f"arms.{BASELINE}": f"The baseline: {base}.",
-            f"arms.{CANDIDATE}": f"The candidate: {subject.name} as it was when it was tried.",
+            "": f"Written by `outweigh try {self.subject.name}`. It is an ordinary suite: all other commands take it.",
+            f"arms.{BASELINE}": f"The baseline: {self.describe_baseline()}.",
+            f"arms.{CANDIDATE}": f"The candidate: {self.describe_candidate()}.",
         }
 
 

@@ -18,6 +18,7 @@ class TryForecast(Struct, frozen=True, kw_only=True):
 
     subject: str
     baseline: str
+    candidate: str
     agent: str
     agent_version: str | None
     model: str | None
@@ -57,7 +58,7 @@ def _rows(forecast: TryForecast) -> Iterator[tuple[str, str]]:
     if forecast.pretends is not None:
         yield "Pretends", _describe_pretence(forecast.pretends)
     yield "Baseline", f"{forecast.baseline}."
-    yield "Candidate", f"{forecast.subject} as it is now."
+    yield "Candidate", f"{forecast.candidate}."
     yield "Agent", _describe_agent(forecast)
     yield "Tasks", _describe_tasks(forecast)
     yield "Cost", _describe_cost(forecast)
