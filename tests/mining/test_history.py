@@ -220,13 +220,34 @@ def test_a_commit_is_explained_in_one_paragraph(repository: MinedRepository) -> 
 def test_a_merge_that_says_nothing_takes_the_messages_of_its_commits(repository: MinedRepository) -> None:
     repository.branch("two")
     repository.change("Add two\n\nIt was missing.", {"src/code.py": FIX["src/code.py"]})
+    repository.change("Update src/code.py", {"src/code.py": "one = 1\ntwo = 1 + 1\n"})
+    repository.change("[pre-commit.ci] auto fixes", {"src/code.py": FIX["src/code.py"]})
     repository.change("Test two", {"tests/test_code.py": FIX["tests/test_code.py"]})
     repository.merge("two", "Merge branch 'two'")
 
     (found,) = repository.scan().candidates
 
-    assert (found.kind, len(found.commits)) == (CandidateKind.MERGE, 3)
-    assert found.message == "Add two\n\nIt was missing.\n\nTest two"
+    assert (found.kind, len(found.commits)) == (CandidateKind.MERGE, 5)
+    assert found.message == "Add two\n\nIt was missing."
+
+
+@pytest.mark.parametrize(
+    ("title", "message"),
+    [
+        ("Add two", "Add two\n\nIt was missing."),
+        ("Count on", "Count on\n\nAdd two\n\nIt was missing."),
+        ("Count on\n\nOne is not enough.", "Count on\n\nOne is not enough."),
+    ],
+    ids=["the title of its commit", "another title", "a description"],
+)
+def test_a_merge_with_only_a_title_adds_what_its_commits_say(
+    repository: MinedRepository, title: str, message: str
+) -> None:
+    repository.branch("two")
+    repository.change("Add two\n\nIt was missing.", FIX)
+    repository.merge("two", f"Merge pull request #3 from someone/two\n\n{title}")
+
+    assert [each.message for each in repository.scan().candidates] == [message]
 
 
 def test_a_merge_of_a_whole_line_of_work_leaves_its_commits_to_themselves(repository: MinedRepository) -> None:

@@ -57,6 +57,10 @@ _FORMATTING = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_WEB_EDIT = re.compile(
+    r"(?:Update|Create|Delete|Rename) \S+(?:\.\w+|/\S+)|Apply suggestions? from code review|Address .*review.*"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MergedBranch:
@@ -140,3 +144,8 @@ def is_dependency_update(subject: str) -> bool:
 def is_formatting(subject: str) -> bool:
     """Whether a formatter or a commit hook made the commit."""
     return _FORMATTING.match(subject[:_LONGEST_SUBJECT].strip()) is not None
+
+
+def is_web_edit(subject: str) -> bool:
+    """Whether the subject is what a forge writes when a file is edited in the browser."""
+    return _WEB_EDIT.fullmatch(subject.strip()) is not None

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from outweigh.mining.candidate import Candidate, CandidateKind, HistoryScan, Rejection, RejectionReason
 from outweigh.mining.change_rules import HistoryChange, HistorySettings, SortedFiles, judge_changes, sort_files
-from outweigh.mining.commit_messages import own_words, plain_subject
+from outweigh.mining.commit_messages import (
+    is_dependency_update,
+    is_formatting,
+    is_release,
+    is_web_edit,
+    own_words,
+    plain_subject,
+)
 from outweigh.mining.commit_runs import LineCommit, commit_runs
 from outweigh.mining.history_objects import (
     ChangedPath,
@@ -20,6 +27,7 @@ from outweigh.mining.reverts import find_reverted
 
 _MOST_MERGED = 15
 """A merge of more commits than this is a line of work with several tasks in it."""
+_MOST_TELLING = 3
 _JOINED = frozenset((RejectionReason.NO_TESTS, RejectionReason.NO_SOURCE))
 
 
@@ -159,19 +167,29 @@ class _Scan:
                 self._rejections[name] = Rejection(commit=name, reason=reason, detail=detail)
 
     def _message(self, name: str, inner: Sequence[str]) -> str:
-        """What was said about a commit; for a merge what it says itself, else what its commits say."""
+        """What was said about a commit; for a merge that says little itself, also what its commits say.
+
+        Of those commits the ones that change source say what the work was.
+        """
         message = self._texts[name].message
         if len(self._by_name[name].parents) == 1:
             return message
         words = own_words(message)
-        inside = [self._texts[each] for each in inner if each in self._texts and len(self._by_name[each].parents) == 1]
+        inside = [each for each in inner if each in self._texts and len(self._by_name[each].parents) == 1]
+        telling = [self._texts[each].message for each in inside if self._tells(each)]
         if not words:
-            return "\n\n".join(text.message for text in inside) or message
-        same = [text for text in inside if plain_subject(text.subject) == plain_subject(words)]
-        if "\n" not in words and (same or len(inside) == 1):
-            said = (same or inside)[0].message
-            return said if same else f"{words}\n\n{said}"
-        return words
+            said = telling or [self._texts[each].message for each in inside]
+        elif "\n" in words or len(telling) > _MOST_TELLING:
+            said = [words]
+        else:
+            same = [each for each in telling if plain_subject(each.partition("\n")[0]) == plain_subject(words)]
+            said = [*(same or [words]), *telling]
+        return "\n\n".join(dict.fromkeys(said)) or message
+
+    def _tells(self, name: str) -> bool:
+        subject = self._texts[name].subject
+        empty = is_formatting(subject) or is_dependency_update(subject) or is_release(subject) or is_web_edit(subject)
+        return not empty and bool(sort_files(self._changes.get(name, []), self._settings.patterns).source)
 
     def _accept(self, commits: Sequence[str], base: str, kind: CandidateKind, message: str, files: SortedFiles) -> None:
         fix = commits[-1]
