@@ -46,4 +46,4 @@ def test_make_check_leaves_out_declared_markers_only() -> None:
     left_out = set(line.split(" or "))
 
     assert left_out <= DECLARED
-    assert left_out == {"needs_agent", "needs_browser", "needs_bubblewrap", "needs_container", "slow"}
+    assert left_out == {"needs_agent", "needs_browser", "needs_bubblewrap", "needs_container", "needs_runner", "slow"}

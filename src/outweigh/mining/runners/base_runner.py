@@ -17,7 +17,7 @@ from outweigh.model.task import ReportFormat
 from outweigh.sandbox.base_sandbox import WORKSPACE
 
 TEST_FOLDERS = frozenset(
-    {"test", "tests", "__tests__", "spec", "specs", "testing", "testdata", "fixtures", "__snapshots__", "e2e", "it"}
+    {"test", "tests", "__tests__", "spec", "specs", "testdata", "fixtures", "__snapshots__", "e2e"}
 )
 _SCRIPT_ENDINGS = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts")
 
