@@ -3,6 +3,7 @@
 from calibration.age_cells import AGE_SECTIONS
 from calibration.cells import Section
 from calibration.chance_cells import CHANCE_SECTIONS
+from calibration.chosen_cells import CHOSEN_SECTIONS
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
 from calibration.judge_cells import JUDGE_SECTIONS
@@ -23,6 +24,7 @@ SECTIONS: tuple[Section, ...] = (
     *CHANCE_SECTIONS,
     *LOOK_SECTIONS,
     *REPEAT_SECTIONS,
+    *CHOSEN_SECTIONS,
     *MISSING_SECTIONS,
     *AGE_SECTIONS,
     *RIVAL_SECTIONS,
