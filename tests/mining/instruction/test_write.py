@@ -36,6 +36,21 @@ def unfair(
     return written
 
 
+def test_what_a_test_says_about_itself_is_expected_too() -> None:
+    test = (
+        "class TestAreas:\n    def test_backwards(self):\n"
+        '        """\n        A shape drawn backwards has the same area.\n\n        See the guide.\n        """\n'
+        "        assert area(-1, 2) == 2\n"
+    )
+    changed = change(
+        "Never return a negative area of a shape",
+        source={"shapes.py": (OLD, NEW)},
+        tests={"test_shapes.py": (None, test)},
+    )
+
+    assert "- Areas: backwards: A shape drawn backwards has the same area.\n" in instruction(changed).text
+
+
 def test_a_message_that_says_nothing_is_not_enough() -> None:
     assert unfair("wip (#3)", {"shapes.py": (OLD, NEW)}, TEST) == UnfairTask(
         reason=Unfairness.NO_INSTRUCTION, detail="wip (#3)"

@@ -59,12 +59,16 @@ class LiteralText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestFunction:
-    """A test in a test file: its name or title, the lines that it covers, counted from 1, and its class or group."""
+    """A test in a test file: its name or title, its class or group, and the lines that it covers, counted from 1.
+
+    `contract` is the first sentence of its documentation.
+    """
 
     __test__ = False  # pytest would take the name for a test class
 
     title: str
     group: str = ""
+    contract: str = ""
     first_line: int
     last_line: int
 

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from outweigh.mining.fairness import ChangedCode
-from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, LiteralText
+from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, LiteralText, TestFunction
 from outweigh.mining.instruction.other_code import other_facts
 from outweigh.mining.instruction.python_code import python_facts
 
@@ -30,7 +30,7 @@ def facts(path: str, text: str) -> CodeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingTests:
-    """What the tests that must now pass contain: names, texts, imports, and titles with their groups.
+    """What the tests that must now pass contain: names, texts and imports, and the tests themselves.
 
     `members` are names after a dot, as a keyword or imported; `names` all names that the tests do not define.
     """
@@ -39,7 +39,7 @@ class FailingTests:
     members: frozenset[str]
     texts: tuple[LiteralText, ...]
     imports: frozenset[str]
-    titles: tuple[tuple[str, str], ...]
+    tests: tuple[TestFunction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,29 +84,29 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     members: set[str] = set()
     texts: list[LiteralText] = []
     imports: set[str] = set()
-    titles: list[tuple[str, str]] = []
+    functions: list[TestFunction] = []
     for path, text in changed.tests_after.items():
         found = facts(path, text)
-        lines, named = _lines_that_count(path, text, changed, found)
+        lines, failing = _lines_that_count(path, text, changed, found)
         own = found.bound | {d.name for d in found.declarations}
         members |= {name for line, name in found.members if line in lines}
         names |= {name for line, name in found.used if line in lines and name not in own}
         texts += [literal for line, literal in found.texts if line in lines]
         imports |= found.imports
-        titles += named
+        functions += failing
     return FailingTests(
         names=frozenset(names | members),
         members=frozenset(members),
         texts=tuple(dict.fromkeys(texts)),
         imports=frozenset(imports),
-        titles=tuple(dict.fromkeys(titles)),
+        tests=tuple(functions),
     )
 
 
 def _lines_that_count(
     path: str, text: str, changed: ChangedCode, found: CodeFacts
-) -> tuple[set[int], list[tuple[str, str]]]:
-    """The lines of failing tests, and added lines outside of any test; and the titles of those tests."""
+) -> tuple[set[int], list[TestFunction]]:
+    """The lines of failing tests, and added lines outside of any test; and those tests."""
     added = added_lines(changed.tests_before.get(path, ""), text)
     is_failing = {test: _is_named(test.title, changed.fail_to_pass) for test in found.tests}
     if not any(is_failing.values()):
@@ -117,7 +117,7 @@ def _lines_that_count(
             if is_failing[test] is fails:
                 span = set(range(test.first_line, test.last_line + 1))
                 counted = counted | span if fails else counted - span
-    return counted, [(test.group, test.title) for test, fails in is_failing.items() if fails]
+    return counted, [test for test, fails in is_failing.items() if fails]
 
 
 def _is_named(title: str, reported: Iterable[str]) -> bool:

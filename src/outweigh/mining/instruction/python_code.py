@@ -107,7 +107,8 @@ def _tests(node: ast.AST, group: str = "") -> Iterator[TestFunction]:
         if isinstance(child, _Function) and child.name.startswith("test"):
             first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
             last = child.end_lineno or child.lineno
-            yield TestFunction(title=child.name, group=group, first_line=first, last_line=last)
+            contract = first_sentence(ast.get_docstring(child) or "")
+            yield TestFunction(title=child.name, group=group, contract=contract, first_line=first, last_line=last)
         elif isinstance(child, ast.ClassDef):
             yield from _tests(child, child.name)
         elif isinstance(child, ast.stmt) and not isinstance(child, _Function):

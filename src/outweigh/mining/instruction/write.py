@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from outweigh.mining.fairness import ChangedCode, TaskInstruction, Unfairness, UnfairTask
+from outweigh.mining.instruction.code_facts import TestFunction
 from outweigh.mining.instruction.facts_of_change import FailingTests, added_lines, added_source, facts, failing_tests
 from outweigh.mining.instruction.interface import Interface, find_interface
 from outweigh.mining.instruction.moves import is_pure_move
@@ -106,7 +107,7 @@ def leaks(text: str, lines: Iterable[str]) -> bool:
 
 
 def _checked(tests: FailingTests, changed: ChangedCode) -> set[str]:
-    titles = [word for title in tests.titles for word in title]
+    titles = [text for test in tests.tests for text in (test.group, test.title, test.contract)]
     return _stems(" ".join([*titles, *tests.names, *(text.shown for text in tests.texts), *changed.tests_after]))
 
 
@@ -118,7 +119,7 @@ def _stems(text: str) -> set[str]:
 
 def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
     blocks = [f"# {words.title}", *words.details, *(f"- {step}" for step in words.steps)]
-    titles = [title for title in dict.fromkeys(map(_readable_test, tests.titles)) if len(title.split()) >= 2]
+    titles = [title for title in dict.fromkeys(map(_readable_test, tests.tests)) if len(title.split()) >= 2]
     if titles:
         listed = "\n".join(f"- {title}" for title in titles[:_MOST_TITLES])
         blocks.append(f"## Expected behaviour\n\nHidden tests check the change. Their titles are:\n\n{listed}")
@@ -130,12 +131,12 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
     return _joined(blocks)
 
 
-def _readable_test(named: tuple[str, str]) -> str:
-    group, title = named
-    about = group
+def _readable_test(test: TestFunction) -> str:
+    group = test.group
     if re.fullmatch(r"\w+", group):
-        about = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)).strip(" _")
-    return f"{about}: {_readable(title)}" if about else _readable(title)
+        bare = re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)
+        group = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", bare).strip(" _")
+    return ": ".join(part for part in (group, _readable(test.title), test.contract) if part)
 
 
 def _readable(title: str) -> str:
