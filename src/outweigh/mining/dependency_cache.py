@@ -18,6 +18,7 @@ import msgspec
 from outweigh.mining.dependencies import DependencyError, DependencySet, InstalledDependencies
 from outweigh.mining.install_dependencies import InstallPlace, InstallSetting, install
 from outweigh.mining.pythons import InstalledPython, copy_python, find_pythons
+from outweigh.mining.shared_files import share_files
 from outweigh.model.toml_writer import write_toml
 from outweigh.workspace.trash import remove_tree
 
@@ -89,6 +90,8 @@ class DependencyCache:
             installed, commands = install(wanted, base_tree, place, self._setting)
             target = self._folder / wanted.key
             remove_tree(target)
+            if (latest := self._latest()) is not None:
+                share_files(installed.folder, latest)
             self._write_recipe(wanted, installed, commands)
             installed.folder.rename(target)
             return replace(installed, folder=target)
@@ -99,6 +102,11 @@ class DependencyCache:
             raise
         finally:
             remove_tree(place.build)
+
+    def _latest(self) -> Path | None:
+        """What was installed last; commits that are near in time have most files in common."""
+        recipes = [path for path in self._folder.glob("*.toml") if path.with_suffix("").is_dir()]
+        return max(recipes, key=lambda path: path.stat().st_mtime).with_suffix("") if recipes else None
 
     def _python(self, program: str | None) -> Path | None:
         """A copy of an interpreter that sandboxes do not show, made once; None where there is nothing to copy."""

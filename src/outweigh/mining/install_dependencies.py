@@ -145,6 +145,8 @@ def install(
     Raises DependencyError with the reason of the first list of commands where all fail.
     """
     first: DependencyError | None = None
+    if find_uv() is None and any(command.startswith("uv ") for command in wanted.commands):
+        raise DependencyError("uv is not installed, which installs Python packages; run `pip install uv`.")
     for commands in (wanted.commands, *wanted.fallbacks):
         try:
             _prepare(place, base_tree)
