@@ -7,9 +7,8 @@ the user's own configuration never reaches a trial.
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -17,9 +16,15 @@ from msgspec import Meta
 
 from outweigh.agents.credentials import describe_credentials, describe_missing_login
 from outweigh.agents.exchanges import Exchange, ReportScope, hold_conversation, join_commands, join_reports
-from outweigh.agents.home_files import HomeArtifacts, collect_artifacts, remove_litter, write_files
+from outweigh.agents.home_files import (
+    HomeArtifacts,
+    collect_artifacts,
+    home_environment,
+    remove_litter,
+    write_files,
+)
 from outweigh.agents.installed_program import InstalledProgram, current_python, find_program
-from outweigh.agents.model_provider import provider_hosts, stated_hosts
+from outweigh.agents.model_provider import models_named_beside, provider_hosts, stated_hosts
 from outweigh.agents.outcomes import explain_exit_code, missing_in_sandbox, outcome_from_report
 from outweigh.agents.server_headers import header_values
 from outweigh.agents.server_start import (
@@ -243,7 +248,7 @@ class CommandLineAgent(ABC):
 
     def other_models(self, arm: Arm) -> tuple[str, ...]:
         """The models that the arm's flags and variables name, and those that work in the background."""
-        return (*_models_named_by(arm), *self.background_models)
+        return (*models_named_beside(arm), *self.background_models)
 
     def credentials(self) -> str:
         """Whether the caller has a key for its model, without showing the key."""
@@ -310,7 +315,7 @@ class CommandLineAgent(ABC):
     def _recorder_files(self, request: AttemptRequest, home: str) -> Mapping[str, bytes]:
         given = self._given_variables(request)
         plain = {name: value for name, value in given.items() if name not in request.arm.secrets}
-        variables = {**_home_environment(home), **plain}
+        variables = {**home_environment(home), **plain}
         return recorder_files(request.arm, home, variables, current_python().command[0])
 
     def _server_evidence(self, arm: Arm, artifacts: Mapping[str, bytes]) -> ServerEvidence:
@@ -330,7 +335,7 @@ class CommandLineAgent(ABC):
         if self.ignores_no_proxy and request.model_access is not None:
             own = {name: value for name, value in own.items() if name.upper() not in _PROXY_VARIABLES}
         headers = header_values(request.arm, own)
-        return {**_home_environment(home), **launch.defaults, **own, **headers, **launch.gateway_variables}
+        return {**home_environment(home), **launch.defaults, **own, **headers, **launch.gateway_variables}
 
     def _identity(self, request: AttemptRequest, version: str | None, model: str | None = None) -> AgentIdentity:
         return AgentIdentity(
@@ -341,25 +346,4 @@ class CommandLineAgent(ABC):
         )
 
 
-def _models_named_by(arm: Arm) -> Iterator[str]:
-    """Models that an arm names beside its own: `--fallback-model NAME`, `--weak-model=NAME`, `GOOSE_FAST_MODEL`."""
-    for flag, following in zip_longest(arm.flags, arm.flags[1:], fillvalue=""):
-        name, _, value = flag.partition("=")
-        if name.startswith("--") and name.endswith("model"):
-            yield value or following
-    yield from (value for name, value in arm.environment.items() if name.endswith("MODEL"))
-
-
 _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY")
-
-
-def _home_environment(home: str) -> dict[str, str]:
-    """Variables that point configuration, data and caches to the trial's home."""
-    return {
-        "LANG": "C.UTF-8",
-        "HOME": home,
-        "XDG_CONFIG_HOME": f"{home}/.config",
-        "XDG_DATA_HOME": f"{home}/.local/share",
-        "XDG_STATE_HOME": f"{home}/.local/state",
-        "XDG_CACHE_HOME": f"{home}/.cache",
-    }

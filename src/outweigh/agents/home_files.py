@@ -53,3 +53,15 @@ def write_files(home: Path, files: Mapping[str, bytes]) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("xb") as file:  # never overwrite or follow an existing file
             file.write(content)
+
+
+def home_environment(home: str) -> dict[str, str]:
+    """Variables that point configuration, data and caches to the trial's home."""
+    return {
+        "LANG": "C.UTF-8",
+        "HOME": home,
+        "XDG_CONFIG_HOME": f"{home}/.config",
+        "XDG_DATA_HOME": f"{home}/.local/share",
+        "XDG_STATE_HOME": f"{home}/.local/state",
+        "XDG_CACHE_HOME": f"{home}/.cache",
+    }

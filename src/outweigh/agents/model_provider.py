@@ -1,9 +1,14 @@
-"""Which provider's API an agent uses through the gateway, by its model's name, and how litellm is pointed there."""
+"""Which provider's API an agent uses through the gateway, by its model's name, and how litellm is pointed there.
 
-from collections.abc import Mapping
+Also the models that an arm names beside its own.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from outweigh.model.arm import Arm
 from outweigh.ports.agents import AttemptRequest
 from outweigh.ports.gateways import ModelAccess
 
@@ -44,6 +49,15 @@ def stated_hosts(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The hosts of addresses that an arm's variables name, such as `OPENAI_BASE_URL`, with their ports."""
     places = (urlsplit(value) for name, value in environment.items() if name.endswith(_ADDRESS_ENDINGS))
     return tuple(dict.fromkeys(place.netloc.rpartition("@")[2] for place in places if place.scheme and place.netloc))
+
+
+def models_named_beside(arm: Arm) -> Iterator[str]:
+    """Models that an arm names beside its own: `--fallback-model NAME`, `--weak-model=NAME`, `GOOSE_FAST_MODEL`."""
+    for flag, following in zip_longest(arm.flags, arm.flags[1:], fillvalue=""):
+        name, _, value = flag.partition("=")
+        if name.startswith("--") and name.endswith("model"):
+            yield value or following
+    yield from (value for name, value in arm.environment.items() if name.endswith("MODEL"))
 
 
 LITELLM_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
