@@ -205,6 +205,18 @@ def test_a_change_that_is_undone_without_a_word_was_reverted(repository: MinedRe
     assert reasons(repository.scan())[early] is RejectionReason.REVERTED
 
 
+def test_a_merge_is_explained_with_the_number_of_its_commits(repository: MinedRepository) -> None:
+    repository.branch("two")
+    inner = repository.change("Add two", FIX)
+    merge = repository.merge("two", "Merge branch 'two'")
+
+    with open_history(repository.folder) as history:
+        said = {name: explain(history, HistorySettings(), name) for name in (inner, merge)}
+
+    assert said[merge].endswith("It merges 1 commit.")
+    assert said[inner] == f"{inner[:10]} is not a candidate: it is part of a merge that is a candidate ({merge[:10]})."
+
+
 def test_a_commit_is_explained_in_one_paragraph(repository: MinedRepository) -> None:
     fix = repository.change("Add two", FIX)
     docs = repository.change("Explain", {"README.md": "words"})

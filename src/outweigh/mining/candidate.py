@@ -19,7 +19,7 @@ class Candidate:
     """A change that could become a task: `base` is the commit before it, `fix` the commit with it.
 
     `message` is what was said about the change: the message of the commit, or of the merge together with those inside
-    it where the merge itself says nothing. `commits` are all that it consists of, oldest first. Paths are those at
+    it where the merge itself says little. `commits` are all that it consists of, oldest first. Paths are those at
     `fix`; source and other files that the change removes or renames are listed with their paths at `base`, too.
     `test_files` are changed or added files that tests need (tests, their helpers, fixtures, snapshots),
     `deleted_tests` those that the change removes or renames. `source_lines` counts added and removed lines of source

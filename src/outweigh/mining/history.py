@@ -59,8 +59,9 @@ def explain(repository: HistoryRepository, settings: HistorySettings, commit: st
 
 
 def _about(candidate: Candidate) -> str:
-    what = {CandidateKind.MERGE: "merge", CandidateKind.RANGE: "run"}.get(candidate.kind)
-    made_of = f" It is a {what} of {len(candidate.commits)} commits." if what else ""
+    inside = len(candidate.commits) - (candidate.kind is CandidateKind.MERGE)
+    what = {CandidateKind.MERGE: "merges", CandidateKind.RANGE: "is a run of"}.get(candidate.kind)
+    made_of = f" It {what} {inside} {'commit' if inside == 1 else 'commits'}." if what else ""
     lines = "1 line" if candidate.source_lines == 1 else f"{candidate.source_lines:,} lines"
     source, tests = _few(candidate.source_files), _few(candidate.test_files)
     return (
