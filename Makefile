@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 
 PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev zsh fish man-db groff-base mandoc golang-go cmake
 
-.PHONY: setup parts agents samples demo check test nightly lint bench calibrate mutants docs site clean
+.PHONY: setup parts agents samples demo check test nightly lint bench calibrate mutants docs site histories clean
 
 setup: $(READY)
 
@@ -61,6 +61,10 @@ bench: setup
 # Under half an hour on two cores: measures the error rates again and writes docs/calibration.md.
 calibrate: setup
 	$(BIN)/python -m calibration
+
+# Hours on two cores, with the registries: mines four real histories, and compares what is proven and kept with what is expected.
+histories: setup parts
+	$(BIN)/python -m scripts.mine_histories build/histories
 
 # About an hour on two cores: puts a seeded sample of faults into the code, one at a time, and lists those no test notices.
 mutants: setup

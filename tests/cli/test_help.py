@@ -23,6 +23,7 @@ ONLY_PARSED = {
     "outweigh view": "serves until Ctrl-C",
     "outweigh dev model-server": "serves until Ctrl-C",
     "outweigh judge": "asks a model",
+    "outweigh init mined-suite": "needs a repository with a history",
     "outweigh try": "needs a repository and asks a model",
     "outweigh promote": "changes a repository on a forge",
     "outweigh ci": "needs the repository of a CI job",

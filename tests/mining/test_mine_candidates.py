@@ -101,6 +101,22 @@ def test_what_was_found_with_other_settings_is_tried_again(loop: MiningLoop, tmp
     assert len(tried) == 3
 
 
+def test_a_candidate_that_failed_for_reasons_of_the_machine_is_tried_again(loop: MiningLoop, tmp_path: Path) -> None:
+    def disk_full(candidate: Candidate) -> MinedCandidate:
+        return msgspec.structs.replace(a_result(candidate, CandidateState.FAILED), may_be_retried=True)
+
+    mine_candidates([a_candidate(1)], replace(loop, attempt=disk_full))
+    loop.journal.close()
+    results = mine_candidates([a_candidate(1)], replace(loop, journal=MiningJournal(tmp_path)))
+    assert results[a_candidate(1).fix].state is CandidateState.KEPT
+
+
+def test_a_candidate_that_was_cancelled_leaves_no_line(loop: MiningLoop, tmp_path: Path) -> None:
+    assert mine_candidates([a_candidate(1)], replace(loop, attempt=lambda _: None)) == {}
+    loop.journal.close()
+    assert not (tmp_path / JOURNAL_FILE).exists()
+
+
 def remembering(tried: list[str]) -> Callable[[Candidate], MinedCandidate]:
     def attempt(candidate: Candidate) -> MinedCandidate:
         tried.append(candidate.fix)

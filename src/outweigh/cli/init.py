@@ -1,4 +1,6 @@
-"""`outweigh init`: a starter suite that runs as it is, or one converted from another program's evals."""
+"""`outweigh init`: a starter suite that runs as it is, one converted from another program's evals, or one mined from a
+history.
+"""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,6 +11,7 @@ from outweigh.app.starter_suite import write_starter
 from outweigh.cli.arguments import Parser
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.init_from_git import MiningOptions, add_mining_options, mine
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
 from outweigh.model.suite import SUITE_FILE
@@ -20,25 +23,27 @@ if TYPE_CHECKING:
 SHOWN_NOTES = 8
 
 
-class _Options:
+class _Options(MiningOptions):
     """The options, as the parser fills them in."""
 
-    folder: str
     source: str | None
     skill: str | None
-    agent: str | None
-    model: str | None
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the suite and say what to do next."""
     options = build_parser().parse_args(arguments, namespace=_Options())
+    if options.repository is not None:
+        return mine(options)
+    options.refuse_without_repository()
     folder = Path(options.folder)
     if options.source is not None or options.skill is not None:
         _convert(options, folder)
         return ExitCode.SATISFIED
     if options.agent is not None or options.model is not None:
-        raise UsageError("-a and -m say who works on a suite from elsewhere; name it with --from or --from-skill.")
+        raise UsageError(
+            "-a and -m say who works on a suite from elsewhere; name it with --from, --from-skill or --from-git."
+        )
     files = write_starter(folder)
     print_escaped(f"{files} files written; {folder / SUITE_FILE} is the experiment, tasks/ has its tasks.")
     _print_next_steps(folder, _starter_steps())
@@ -129,8 +134,13 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh init",
-        description="Write a starter suite that runs as it is, or make a suite from evals that you have.",
-        examples=("outweigh init my-suite", "outweigh init skill-suite --from-skill release-notes"),
+        description="Write a starter suite that runs as it is, or make a suite from evals that you have or from the "
+        "history of a repository.",
+        examples=(
+            "outweigh init my-suite",
+            "outweigh init skill-suite --from-skill release-notes",
+            "outweigh init mined-suite --from-git . --to-see 10",
+        ),
     )
     parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where to write (default: this folder)")
     group = parser.group("Evals that you have")
@@ -148,4 +158,5 @@ def build_parser() -> Parser:
         help=f"the agent that works on the tasks (default: the one that the evals name, else {DEFAULT_AGENT})",
     )
     group.add_argument("-m", "--model", metavar="MODEL", help="its model (default: the agent's own)")
+    add_mining_options(parser, source)
     return parser

@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "Start": {
         "demo": _verb("demo", "try the whole flow offline, in seconds", takes_down=True),
         "try": _verb("try_", "take a change of a set-up to a first answer, in one command", takes_down=True),
-        "init": _verb("init", "write a suite: a starter, or one made from evals you have", takes_down=True),
+        "init": _verb("init", "write a suite: a starter, from evals you have, or from a git history", takes_down=True),
         "doctor": _verb("doctor", "check this machine, and the tasks of a suite", takes_down=True),
     },
     "Run": {

@@ -149,7 +149,8 @@ class DependencyCache:
 
 
 def _copy_aside(python: InstalledPython, target: Path) -> None:
-    part = target.with_suffix(".part")
+    # Not with_suffix: 3.11 and 3.12 would share one.
+    part = target.with_name(f"{target.name}.part")
     remove_tree(part)
     copy_python(python, part)
     part.rename(target)

@@ -28,7 +28,7 @@ class MinedCandidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     `settings` identifies how it was tried: what other settings said does not count. `test_seconds` is what one run of
     the tests takes, `seconds` what the whole candidate took. `interface` counts the names and texts that the
-    instruction had to state.
+    instruction had to state. `may_be_retried` says that the machine is at fault and not the candidate.
     """
 
     fix: str
@@ -46,6 +46,7 @@ class MinedCandidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     test_seconds: float | None = None
     interface: int = 0
     dependencies: str | None = None
+    may_be_retried: bool = False
 
     @property
     def is_proven(self) -> bool:
@@ -62,8 +63,12 @@ class MiningJournal:
         self._log = AppendLog(self._path)
 
     def read(self, settings: str) -> dict[str, MinedCandidate]:
-        """What was found with these settings, by the commit of the change."""
-        return {found.fix: found for found in read_journal(self._path) if found.settings == settings}
+        """What was found with these settings, by the commit of the change.
+
+        A candidate that failed for reasons of the machine is not among them, so that it is tried again.
+        """
+        known = {found.fix: found for found in read_journal(self._path) if found.settings == settings}
+        return {fix: found for fix, found in known.items() if not found.may_be_retried}
 
     def append(self, found: MinedCandidate) -> None:
         """Add a line; it is durable when this returns."""

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from outweigh.mining.candidate import Candidate
 from outweigh.mining.journal import CandidateState, MinedCandidate, MiningJournal
 
-TryCandidate = Callable[[Candidate], MinedCandidate]
-"""Tries one candidate: installs, proves, writes the instruction. It does not raise for what a candidate is like."""
+TryCandidate = Callable[[Candidate], MinedCandidate | None]
+"""Tries one candidate: installs, proves, writes the instruction. It does not raise for what a candidate is like.
+
+None where it was cancelled before it knew."""
 
 SIGNAL_SECONDS = 0.2
 """How long an interrupt may wait until it is noticed."""
@@ -52,14 +54,16 @@ def mine_candidates(candidates: Iterable[Candidate], loop: MiningLoop) -> dict[s
     results = {each.fix: earlier[each.fix] for each in offered if each.fix in earlier}
     waiting = iter([each for each in offered if each.fix not in earlier])
     with ThreadPoolExecutor(loop.jobs) as threads:
-        running: set[Future[MinedCandidate]] = set()
+        running: set[Future[MinedCandidate | None]] = set()
         while True:
             running |= _started(waiting, running, results, loop, threads)
             if not running:
                 return results
             done, running = wait(running, timeout=SIGNAL_SECONDS, return_when=FIRST_COMPLETED)
-            for each in done:
-                found = _settled(each.result(), results, loop)
+            for ended in (each.result() for each in done):
+                if ended is None:
+                    continue
+                found = _settled(ended, results, loop)
                 loop.journal.append(found)
                 results[found.fix] = found
                 kept = count_kept(results)
@@ -81,16 +85,16 @@ def count_kept(results: Mapping[str, MinedCandidate]) -> int:
 
 def _started(
     waiting: Iterator[Candidate],
-    running: set[Future[MinedCandidate]],
+    running: set[Future[MinedCandidate | None]],
     results: Mapping[str, MinedCandidate],
     loop: MiningLoop,
     threads: ThreadPoolExecutor,
-) -> set[Future[MinedCandidate]]:
+) -> set[Future[MinedCandidate | None]]:
     """As many as may run besides those that do. Near the end not more than are still wanted."""
     free = loop.jobs - len(running)
     if loop.wanted is not None:
         free = min(free, loop.wanted - count_kept(results) - len(running))
-    started: set[Future[MinedCandidate]] = set()
+    started: set[Future[MinedCandidate | None]] = set()
     while len(started) < free and not loop.drain.is_set() and (candidate := next(waiting, None)) is not None:
         started.add(threads.submit(loop.attempt, candidate))
     return started

@@ -1,0 +1,185 @@
+"""Tries one candidate from beginning to end: dependencies, proof, instruction, and the task in the suite's folder."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from time import monotonic
+
+from outweigh.mining.candidate import Candidate
+from outweigh.mining.dependencies import DependencyOptions, InstalledDependencies
+from outweigh.mining.dependency_cache import DependencyCache
+from outweigh.mining.fairness import ChangedCode, TaskInstruction, UnfairTask
+from outweigh.mining.install_dependencies import machine_setting
+from outweigh.mining.instruction.gather import gather_change
+from outweigh.mining.instruction.write import write_instruction
+from outweigh.mining.journal import CandidateState, MinedCandidate
+from outweigh.mining.plan_dependencies import plan_for_commit
+from outweigh.mining.proof import FailedProof, ProofContext, ProvenTask, prove
+from outweigh.mining.proof_fault import ProofFault
+from outweigh.mining.repository import HistoryRepository
+from outweigh.mining.runners.detect import detect_runner, runner_for_command
+from outweigh.mining.runners.runner import Runner
+from outweigh.mining.task_writer import TASKS_FOLDER, write_task
+from outweigh.model.suite import SandboxSpec
+from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.workspace.trash import remove_tree
+
+DEPENDENCIES_FOLDER = "dependencies"
+
+FindTyped = Callable[[Candidate], Sequence[str]]
+Rewrite = Callable[[TaskInstruction, ChangedCode], TaskInstruction]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateTries:
+    """Everything that trying a candidate takes; `settings` identifies how it was tried.
+
+    `families` has the sub-system of every candidate by its last commit, where there is one. `typed` finds what a user
+    typed to the agent that made a change, `rewrite` puts other words in place of an instruction's.
+    """
+
+    proof: ProofContext
+    suite: Path
+    settings: str
+    families: Mapping[str, str | None]
+    typed: FindTyped | None = None
+    rewrite: Rewrite | None = None
+
+    def attempt(self, candidate: Candidate) -> MinedCandidate | None:
+        """Try a candidate. What is wrong with it is said in the result; a kept one is in the suite afterwards.
+
+        None where it was cancelled.
+        """
+        began = monotonic()
+        proven = prove(candidate, self.proof)
+        if self.proof.cancel.is_set():
+            return None
+        if isinstance(proven, FailedProof):
+            return self._result(
+                candidate, CandidateState.FAILED, began, reason=proven.fault.value, detail=proven.detail
+            )
+        instruction = self._instruction(proven)
+        if isinstance(instruction, UnfairTask):
+            return self._result(
+                candidate,
+                CandidateState.UNFAIR,
+                began,
+                reason=instruction.reason.value,
+                detail=instruction.detail,
+                proven=proven,
+            )
+        family = self.families.get(candidate.fix)
+        task = write_task(self.proof.history, proven.draft, self.suite, instruction.text, family)
+        return self._result(
+            candidate,
+            CandidateState.KEPT,
+            began,
+            task=task.id,
+            proven=proven,
+            interface=len(instruction.interface),
+        )
+
+    def discard(self, found: MinedCandidate) -> None:
+        """Remove the task of a candidate that turned out to be another one's twin."""
+        if found.task is not None:
+            remove_tree(self.suite / TASKS_FOLDER / found.task)
+
+    def _instruction(self, proven: ProvenTask) -> TaskInstruction | UnfairTask:
+        changed = gather_change(
+            self.proof.history,
+            proven.candidate,
+            fail_to_pass=proven.fail_to_pass,
+            passed_at_base=proven.passed_at_base,
+            missing_names=proven.missing_names,
+            typed=() if self.typed is None else self.typed(proven.candidate),
+        )
+        written = write_instruction(changed)
+        if self.rewrite is None or isinstance(written, UnfairTask):
+            return written
+        return self.rewrite(written, changed)
+
+    def _result(
+        self,
+        candidate: Candidate,
+        state: CandidateState,
+        began: float,
+        *,
+        reason: str = "",
+        detail: str = "",
+        task: str | None = None,
+        proven: ProvenTask | None = None,
+        interface: int = 0,
+    ) -> MinedCandidate:
+        return MinedCandidate(
+            fix=candidate.fix,
+            state=state,
+            settings=self.settings,
+            date=candidate.date,
+            seconds=round(monotonic() - began, 2),
+            reason=reason,
+            detail=detail,
+            task=task,
+            family=self.families.get(candidate.fix),
+            commits=candidate.commits,
+            fail_to_pass=() if proven is None else proven.fail_to_pass,
+            pass_to_pass=0 if proven is None else len(proven.pass_to_pass),
+            test_seconds=None if proven is None else round(proven.test_seconds, 3),
+            interface=interface,
+            dependencies=None if proven is None else proven.dependencies,
+            may_be_retried=reason == ProofFault.SANDBOX_FAILED.value,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MiningSetting:
+    """How candidates are tried: by which commands, in which sandboxes, for which suite."""
+
+    suite: Path
+    settings: str
+    families: Mapping[str, str | None]
+    sandboxes: SandboxProvider
+    test: str | None = None
+    options: DependencyOptions = field(default_factory=DependencyOptions)
+    image: str | None = None
+    allow_hosts: tuple[str, ...] = ()
+    typed: FindTyped | None = None
+    rewrite: Rewrite | None = None
+    cancel: Event = field(default_factory=Event)
+
+
+@contextmanager
+def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[CandidateTries]:
+    """What candidates are tried with; leaving it removes everything but the suite."""
+    installing = machine_setting(
+        setting.sandboxes, allow_hosts=setting.allow_hosts, cancel=setting.cancel, image=setting.image
+    )
+    cache = DependencyCache(setting.suite / DEPENDENCIES_FOLDER, installing)
+
+    def install(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
+        wanted = plan_for_commit(history, candidate.base, candidate.date, setting.options)
+        return None if wanted is None else cache.get(wanted, base_tree)
+
+    def find_runner(candidate: Candidate) -> Runner | None:
+        files = list(history.files(candidate.fix))
+        read = partial(history.content, candidate.fix)
+        if setting.test is not None:
+            return runner_for_command(setting.test, files, read)
+        return detect_runner(files, read, candidate.test_files)
+
+    with TemporaryDirectory(prefix="outweigh-mining-", ignore_cleanup_errors=True) as scratch:
+        proof = ProofContext(
+            history=history,
+            sandboxes=setting.sandboxes,
+            sandbox=SandboxSpec(image=setting.image),
+            scratch=Path(scratch),
+            label=f"outweigh-mining:{os.getpid()}",
+            find_runner=find_runner,
+            install=install,
+            cancel=setting.cancel,
+        )
+        yield CandidateTries(proof=proof, suite=setting.suite, settings=setting.settings, families=setting.families)
