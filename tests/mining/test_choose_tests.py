@@ -93,6 +93,25 @@ def test_a_file_that_cannot_be_collected_for_another_reason_is_red_for_the_wrong
     assert fault is ProofFault.WRONG_RED
 
 
+@pytest.mark.parametrize(("red", "is_right"), [({}, True), ({"tests.test_a": ERROR}, False)])
+def test_code_that_ends_the_runner_is_red_for_the_right_reason(red: Outcomes, is_right: bool) -> None:
+    output = "process.exit called with 1\n    at Command.error (lib/command.js:19:10)"
+    evidence = TestEvidence(
+        green=results({NEW: PASSED}),
+        red=results(red, output=output),
+        own=results({}),
+        files=FILES,
+        fix=fix_text(),
+        sources=("lib/command.js",),
+    )
+
+    if is_right:
+        assert choose_tests(evidence, PytestRunner()).fail_to_pass == (NEW,)
+        return
+    with pytest.raises(UnprovenError):
+        choose_tests(evidence, PytestRunner())
+
+
 def test_tests_of_an_uncollected_file_are_left_out_where_others_fail_for_the_right_reason() -> None:
     failing = "tests.test_b::test_broken"
     files = {**FILES, "tests/test_b.py": ChangedTestFile(before=None, after=b"def test_broken():\n    pass\n")}

@@ -25,7 +25,10 @@ class ChangedTestFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestEvidence:
-    """Three runs: the hidden tests after the change (`green`) and before it (`red`), and the base's `own` tests."""
+    """Three runs: the hidden tests after the change (`green`) and before it (`red`), and the base's `own` tests.
+
+    `sources` are the source files that the change is about.
+    """
 
     __test__ = False
 
@@ -34,6 +37,7 @@ class TestEvidence:
     own: TestResults
     files: Mapping[str, ChangedTestFile]
     fix: FixText
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,16 +114,23 @@ def _changed_functions(evidence: TestEvidence, runner: Runner) -> Iterator[tuple
 def _for_the_right_reason(
     failing: frozenset[str], evidence: TestEvidence, runner: Runner
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The failing tests without those of files that could not be collected, unless for names that the change adds."""
+    """The failing tests without those of files that could not be collected, unless for names that the change adds.
+
+    Code under test may also end the runner before it reports anything; then the output shows where in the source.
+    """
     uncollected = frozenset(name for name in failing if _is_uncollected(name, evidence, runner))
     if not uncollected:
         return failing, ()
     names = missing_names(evidence.red.output, evidence.fix)
-    if names:
+    if names or _was_ended_by_source(evidence):
         return failing, names
     if uncollected == failing:
         raise UnprovenError(ProofFault.WRONG_RED, _last_output(evidence.red))
     return failing - uncollected, ()
+
+
+def _was_ended_by_source(evidence: TestEvidence) -> bool:
+    return not evidence.red.outcomes and any(path in evidence.red.output for path in evidence.sources)
 
 
 def _is_uncollected(name: str, evidence: TestEvidence, runner: Runner) -> bool:

@@ -147,12 +147,15 @@ def _prove(candidate: Candidate, context: ProofContext, folder: Path) -> ProvenT
     if red.exit_code is None:
         raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s before the change")
     own = runs.run(bench.own_command(draft), solved=False, timeout_seconds=limit)
-    evidence = TestEvidence(green=green, red=red, own=own, files=bench.changed_files(), fix=bench.fix)
+    evidence = TestEvidence(
+        green=green, red=red, own=own, files=bench.changed_files(), fix=bench.fix, sources=candidate.source_files
+    )
     chosen = choose_tests(evidence, runner)
-    if (leak := find_leak(runs.task, runs.context, bench.fix)) is not None:
-        raise UnprovenError(ProofFault.LEAK, leak)
     draft = _with_names(replace(draft, check_seconds=limit, test_seconds=green.seconds), chosen)
-    stable = _repeat(bench, draft, chosen)
+    task = bench.load(draft)
+    if (leak := find_leak(task, bench.tries, bench.fix)) is not None:
+        raise UnprovenError(ProofFault.LEAK, leak)
+    stable = _repeat(task, bench.tries, draft, chosen)
     return ProvenTask(
         candidate=candidate,
         runner=runner.name,
@@ -203,14 +206,16 @@ class _Bench:
             check_seconds=self.context.limits.longest_seconds,
         )
 
-    def load(self, draft: MinedDraft) -> Task:
+    def load(self, draft: MinedDraft, *, has_setup: bool = True) -> Task:
         """The draft as a task, with words in place of the instruction that it does not have yet."""
         folder = Path(mkdtemp(prefix="task-", dir=self.folder))
-        write_task_folder(folder, draft, self.commit, self.repository, "Make the hidden tests pass.")
+        words = "Make the hidden tests pass."
+        write_task_folder(folder, draft, self.commit, self.repository, words, has_setup=has_setup)
         return load_task(folder)
 
     def runs(self, draft: MinedDraft) -> TestRuns:
-        return TestRuns(task=self.load(draft), context=self.tries, runner=self.runner, report=draft.report)
+        task = self.load(draft, has_setup=False)
+        return TestRuns(task=task, context=self.tries, runner=self.runner, report=draft.report)
 
     def own_command(self, draft: MinedDraft) -> str:
         """The command that runs the same files as they are at the base."""
@@ -312,9 +317,9 @@ def _with_names(draft: MinedDraft, chosen: ChosenTests) -> MinedDraft:
     return replace(draft, must_pass=names, fail_to_pass=len(chosen.fail_to_pass))
 
 
-def _repeat(bench: _Bench, draft: MinedDraft, chosen: ChosenTests) -> ChosenTests:
+def _repeat(task: Task, context: PreflightContext, draft: MinedDraft, chosen: ChosenTests) -> ChosenTests:
     """Preflight of the task: red and green twice more. Tests that differ are left out where others still tell."""
-    tries = try_task(bench.load(draft), bench.tries, solved_tries=2)
+    tries = try_task(task, context, solved_tries=2)
     if not tries.untouched:
         raise UnprovenError(ProofFault.SANDBOX_FAILED, tries.result.findings[0].message)
     for evaluation in (*tries.untouched, *tries.solved):

@@ -124,11 +124,23 @@ def write_task(
 
 
 def write_task_folder(
-    folder: Path, draft: MinedDraft, commit: str, repository: Path, instruction: str, family: str | None = None
+    folder: Path,
+    draft: MinedDraft,
+    commit: str,
+    repository: Path,
+    instruction: str,
+    family: str | None = None,
+    *,
+    has_setup: bool = True,
 ) -> None:
-    """Write the files of a task into a folder that exists."""
+    """Write the files of a task into a folder that exists. Without a setup, only the script of its tests connects the
+    workspace with its dependencies.
+    """
     (folder / "instruction.md").write_text(f"{instruction.strip()}\n", encoding="utf-8")
-    document = {"metadata": {**_metadata(draft), "outweigh": _settings(folder, draft, commit, repository, family)}}
+    settings = _settings(folder, draft, commit, repository, family)
+    if not has_setup:
+        settings.pop("setup", None)
+    document = {"metadata": {**_metadata(draft), "outweigh": settings}}
     (folder / TASK_FILE).write_text(write_toml(document), encoding="utf-8")
     for path, file in draft.hidden.items():
         _write_file(folder / "tests" / "files" / path, file.content, executable=file.executable)
