@@ -157,3 +157,31 @@ def test_a_new_file_that_tests_import_is_named() -> None:
     )
 
     assert "The file `lib/reader.js`, which the tests import." in instruction(changed).interface
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "test_path", "test"),
+    [
+        (
+            "lib/pool.js",
+            "function open(name, options) {\n}\n",
+            "function open(name, options) {\n  if (options.keepAlive) wait();\n}\n",
+            "tests/pool.test.js",
+            "test('when a reader is kept then wait', () => { pool.open('a', { keepAlive: true }); });\n",
+        ),
+        (
+            "pool.py",
+            "def open_pool(name, **options):\n    pass\n",
+            "def open_pool(name, **options):\n    if options.get('keepAlive'):\n        wait()\n",
+            "test_pool.py",
+            "import pool\n\n\ndef test_a_kept_reader_waits():\n    pool.open_pool('a', keepAlive=True)\n",
+        ),
+    ],
+    ids=["JavaScript", "Python"],
+)
+def test_an_option_that_only_the_change_reads_is_stated(
+    path: str, before: str, after: str, test_path: str, test: str
+) -> None:
+    changed = change("Keep readers of the pool", source={path: (before, after)}, tests={test_path: (None, test)})
+
+    assert instruction(changed).interface == (f"The name `keepAlive`, used in `{path}`.",)

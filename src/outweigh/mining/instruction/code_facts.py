@@ -77,6 +77,7 @@ class TestFunction:
 class CodeFacts:
     """One file. `used` are names with their lines, `members` those after a dot, imported or as a keyword.
 
+    `passed` are those that it gives values to as keywords or keys of objects.
     `bound` are names that the file defines or sets, `imports` the modules that it names, `raised` the exceptions that
     it raises.
     """
@@ -85,6 +86,7 @@ class CodeFacts:
     texts: tuple[tuple[int, LiteralText], ...] = ()
     used: frozenset[tuple[int, str]] = frozenset()
     members: frozenset[tuple[int, str]] = frozenset()
+    passed: frozenset[tuple[int, str]] = frozenset()
     bound: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     raised: tuple[str, ...] = ()

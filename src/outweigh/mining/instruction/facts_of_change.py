@@ -32,11 +32,13 @@ def facts(path: str, text: str) -> CodeFacts:
 class FailingTests:
     """What the tests that must now pass contain: names, texts and imports, and the tests themselves.
 
-    `members` are names after a dot, as a keyword or imported; `names` all names that the tests do not define.
+    `members` are names after a dot, as a keyword or imported, `passed` keywords and keys alone; `names` are all names
+    that the tests do not define.
     """
 
     names: frozenset[str]
     members: frozenset[str]
+    passed: frozenset[str]
     texts: tuple[LiteralText, ...]
     imports: frozenset[str]
     tests: tuple[TestFunction, ...]
@@ -46,12 +48,14 @@ class FailingTests:
 class AddedSource:
     """What the source of a change introduces: new or changed declarations, texts and names with their files, and files.
 
-    `raised` are exceptions that it raises in more places than before.
+    `names` are those that it defines, `read` those that it takes from elsewhere by a dot or by their text. `raised` are
+    exceptions that it raises in more places than before.
     """
 
     declarations: tuple[Declaration, ...]
     texts: Mapping[LiteralText, str]
     names: Mapping[str, str]
+    read: Mapping[str, str]
     raised: tuple[str, ...]
     files: tuple[str, ...]
 
@@ -69,9 +73,20 @@ def added_source(changed: ChangedCode) -> AddedSource:
         declarations=tuple(d for _, found in after for d in found.declarations if _identity(d) not in known),
         texts={text: path for path, found in after for _, text in found.texts if text not in old_texts},
         names={name: path for path, found in reversed(after) for name in found.bound if name not in old_names},
+        read={
+            name: path
+            for path, found in reversed(after)
+            for name in _read_names(found)
+            if name not in old_names and LiteralText((name,)) not in old_texts
+        },
         raised=tuple(raised),
         files=tuple(path for path in changed.source_after if path not in changed.source_before),
     )
+
+
+def _read_names(found: CodeFacts) -> set[str]:
+    keys = {text.shown for _, text in found.texts if text.shown.isidentifier()}
+    return keys | ({name for _, name in found.members} - {name for _, name in found.passed})
 
 
 def _identity(declaration: Declaration) -> tuple[str, str, str]:
@@ -82,6 +97,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     """What the tests that must now pass contain. Where no test is named, all changed tests count."""
     names: set[str] = set()
     members: set[str] = set()
+    passed: set[str] = set()
     texts: list[LiteralText] = []
     imports: set[str] = set()
     functions: list[TestFunction] = []
@@ -90,6 +106,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
         lines, failing = _lines_that_count(path, text, changed, found)
         own = found.bound | {d.name for d in found.declarations}
         members |= {name for line, name in found.members if line in lines}
+        passed |= {name for line, name in found.passed if line in lines}
         names |= {name for line, name in found.used if line in lines and name not in own}
         texts += [literal for line, literal in found.texts if line in lines]
         imports |= found.imports
@@ -97,6 +114,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     return FailingTests(
         names=frozenset(names | members),
         members=frozenset(members),
+        passed=frozenset(passed),
         texts=tuple(dict.fromkeys(texts)),
         imports=frozenset(imports),
         tests=tuple(functions),

@@ -107,6 +107,6 @@ def _known_at_base(history: HistoryRepository, base: str, changed: ChangedCode) 
     """The names and texts on which source and tests of the change agree and that stand at the base already."""
     source, tests = added_source(changed), failing_tests(changed)
     missing = {part for name in changed.missing_names for part in re.findall(r"[\w$]+", name)}
-    names = sorted(source.names.keys() & tests.names | missing)
+    names = sorted(source.names.keys() & tests.names | source.read.keys() & tests.passed | missing)
     texts = sorted({text for literal in source.texts if (text := literal.shown.strip()) and "\n" not in text})
     return history.found_at(base, names, whole_words=True) | history.found_at(base, texts)

@@ -43,15 +43,13 @@ def find_interface(
     short = [text for text in texts if len(text.shown) <= LONGEST_TEXT and text.shown not in stated]
     long = {text: quoted_pieces(text, written) for text in texts if len(text.shown) > LONGEST_TEXT}
     stated |= {word for text in short for word in re.findall(r"[\w$]+", text.shown)}
-    bare = sorted(
-        name
-        for name in source.names.keys() & tests.members
-        if name not in stated and name not in known_at_base and len(name) > 1
-    )
+    shared = {name: source.names[name] for name in source.names.keys() & tests.members}
+    shared |= {name: source.read[name] for name in source.read.keys() & tests.passed}
+    bare = sorted(name for name in shared if name not in stated and name not in known_at_base and len(name) > 1)
     items = [
         *(_declaration_item(d) for d in _without_repeats(declarations)),
         *(f"The file `{path}`, which the tests import." for path in files),
-        *(f"The name `{name}`, used in `{source.names[name]}`." for name in bare),
+        *(f"The name `{name}`, used in `{shared[name]}`." for name in bare),
         *(f"The exception `{name}`." for name in source.raised if name in tests.names and name not in stated),
         *(f"The text {quoted(text.shown)} in `{source.texts[text]}`." for text in short),
         *(f"A text with {quoted(piece)} in it in `{source.texts[text]}`." for text in long for piece in long[text]),

@@ -11,6 +11,7 @@ from outweigh.mining.instruction.python_code import first_sentence
 _LONGEST_SIGNATURE = 300
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _MEMBER = re.compile(r"(?:\.|->|::)[ \t]*([A-Za-z_$][\w$]*)|([A-Za-z_$][\w$]*)(?=[ \t]*(?::(?!:)|\())")
+_KEY = re.compile(r"([A-Za-z_$][\w$]*)[ \t]*:(?![:=])")
 _BOUND = re.compile(
     r"\b(?:const|let|var|val|function|class|def|fn|func|mut)[ \t]+([A-Za-z_$][\w$]*)"
     r"|([A-Za-z_$][\w$]*)[ \t]*(?:,[ \t]*[A-Za-z_$][\w$]*[ \t]*)*:="
@@ -33,6 +34,7 @@ def other_facts(path: str, text: str) -> CodeFacts:
         texts=tuple((code.line_of(position), literal) for position, literal in code.literals),
         used=frozenset(_with_lines(code, _IDENTIFIER)),
         members=frozenset(_with_lines(code, _MEMBER)),
+        passed=frozenset(_with_lines(code, _KEY)),
         bound=frozenset(_bound(code.masked)),
         imports=frozenset(_imports(code)),
         raised=tuple(re.findall(r"\b(?:throw|raise)[ \t]+(?:new[ \t]+)?([A-Za-z_][\w.]*)", code.masked)),

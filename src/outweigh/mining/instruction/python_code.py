@@ -36,6 +36,7 @@ def python_facts(path: str, text: str) -> CodeFacts:
         texts=tuple(sorted(_texts(tree, {id(node) for node in documentation}), key=lambda found: found[0])),
         used=frozenset(used),
         members=frozenset(members),
+        passed=frozenset((n.lineno, n.arg) for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg),
         bound=frozenset(bound),
         imports=frozenset(_imports(tree)),
         raised=tuple(_raised(tree)),
