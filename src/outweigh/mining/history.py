@@ -116,7 +116,8 @@ class _Scan:
 
     def _is_in_time(self, commit: ListedCommit) -> bool:
         since, until = self._settings.since, self._settings.until
-        return (since is None or commit.date >= since) and (until is None or commit.date <= until)
+        late_enough = since is None or commit.time >= since.timestamp()
+        return late_enough and (until is None or commit.time <= until.timestamp())
 
     def _change(self, name: str, base: str) -> HistoryChange:
         text = self._texts[name]
