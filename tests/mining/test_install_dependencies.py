@@ -106,6 +106,18 @@ class TestPython:
         assert used(first, tree, script, tmp_path / "use") == (0, "flat")
         assert used(second, other, script, tmp_path / "use") == (0, "round")
 
+    def test_a_setup_command_with_pip_gets_the_versions_of_the_month_too(
+        self, tmp_path: Path, setting: InstallSetting
+    ) -> None:
+        tree = write_project(tmp_path / "base")
+        wanted = planned(tree, setup="pip install -e .")
+        unseeded = replace(wanted, commands=(wanted.commands[0].replace("--seed ", ""), *wanted.commands[1:]))
+
+        installed = DependencyCache(tmp_path / "dependencies", setting).get(unseeded, tree)
+
+        assert used(installed, tree, "python -c 'import kettle; print(kettle.boils)'", tmp_path / "use") == (0, "1.0")
+        assert 'before = "2026-05-01"' in (tmp_path / "dependencies" / f"{installed.key}.toml").read_text()
+
     def test_a_copy_of_the_project_is_replaced_by_a_link(self, tmp_path: Path, setting: InstallSetting) -> None:
         tree, other = write_project(tmp_path / "base"), write_project(tmp_path / "other")
         (other / "src" / "kettle" / "__init__.py").write_text("boils = 'of this workspace'\n")

@@ -145,9 +145,14 @@ class TestOthers:
     def test_a_setup_command_replaces_what_manifests_say(self) -> None:
         found = planned({"pyproject.toml": PYPROJECT}, setup="make install")
 
-        assert found.commands[-1] == "make install"
-        assert found.commands[0].startswith("uv venv -q --seed")
-        assert found.fallbacks == ()
+        create, pip, dated = found.commands
+        assert create.startswith("uv venv -q --seed")
+        assert "exec uv pip" in pip
+        assert dated == (
+            "export UV_EXCLUDE_NEWER=2023-05-01 PIP_UPLOADED_PRIOR_TO=2023-05-01 npm_config_before=2023-05-01; "
+            "make install"
+        )
+        assert found.fallbacks == ((create, "make install"),)
 
     def test_go_and_cargo_download_unless_they_are_vendored(self) -> None:
         assert "go mod download" in planned({"go.mod": "module x"}).commands[0]

@@ -24,7 +24,7 @@ from outweigh.workspace.trash import remove_tree
 
 _WORK_FOLDER = ".work"
 _WAIT_SECONDS = 0.1
-_DATE_OPTION = re.compile(r"--(?:exclude-newer |before=)(\S+)")
+_DATE_OPTION = re.compile(r"(?:--exclude-newer |--before=|UV_EXCLUDE_NEWER=)(\S+)")
 
 
 class DependencyRecipe(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ from outweigh.ports.sandboxes import (
     SandboxProvider,
     SandboxRequest,
 )
-from outweigh.sandbox.base_sandbox import WORKSPACE
+from outweigh.sandbox.base_sandbox import HOME, WORKSPACE
 from outweigh.workspace.trash import remove_tree
 
 _CACHE_INSIDE = "/opt/cache"
@@ -225,7 +225,7 @@ def find_uv() -> Path | None:
 def install_variables(wanted: DependencySet, place: InstallPlace, setting: InstallSetting) -> dict[str, str]:
     """The environment of the commands that install."""
     uv = find_uv()
-    path = f"{VENV}/bin:{SYSTEM_PATH}" if uv is None else f"{VENV}/bin:{uv.parent}:{SYSTEM_PATH}"
+    path = ":".join((f"{HOME}/bin", f"{VENV}/bin", *([] if uv is None else [str(uv.parent)]), SYSTEM_PATH))
     version = {} if wanted.version is None else dict.fromkeys(VERSION_VARIABLES, wanted.version)
     return {
         **_SETTINGS,

@@ -19,6 +19,13 @@ from outweigh.mining.runners.runner import ReadFile
 
 _KEY_LENGTH = 12
 _IMAGE_FILES = ("Dockerfile", ".devcontainer/devcontainer.json", ".devcontainer.json", ".devcontainer/Dockerfile")
+# Variables by which package tools ignore later releases.
+_DATE_VARIABLES = ("UV_EXCLUDE_NEWER", "PIP_UPLOADED_PRIOR_TO", "npm_config_before")
+# Many registries tell pip no dates; uv understands more of them, and the same commands.
+_PIP_BY_UV = (
+    "mkdir ~/bin && printf '#!/bin/sh\\nexec uv pip \"$@\"\\n' > ~/bin/pip && "
+    "chmod +x ~/bin/pip && cp ~/bin/pip ~/bin/pip3"
+)
 # Manifests of ecosystems whose tool downloads what they name.
 _DOWNLOADS = {
     "go.mod": (f"GOMODCACHE={DEPENDENCIES_INSIDE}/go GOFLAGS=-modcacherw go mod download", "go.sum"),
@@ -131,7 +138,8 @@ def _parts(
         merged = {path: content for contents in projects for path, content in contents.items()}
         for manifest, (_, lock) in _DOWNLOADS.items():
             merged |= {path: content for path in (manifest, lock) if (content := read(path)) is not None}
-        yield _Part(manifests=merged, attempts=((*create, options.setup),))
+        dated = f"export {' '.join(f'{name}={days[0].isoformat()}' for name in _DATE_VARIABLES)}; {options.setup}"
+        yield _Part(manifests=merged, attempts=((*create, _PIP_BY_UV, dated), (*create, options.setup)))
         return
     if python_project is not None and python is not None:
         yield _Part(manifests=python_project.contents, attempts=tuple(python_attempts(python_project, python, days)))
