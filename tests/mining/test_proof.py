@@ -17,6 +17,7 @@ from outweigh.mining.candidate import Candidate
 from outweigh.mining.dependencies import DependencyError, InstalledDependencies
 from outweigh.mining.proof import FailedProof, ProofLimits, ProvenTask, prove
 from outweigh.mining.proof_fault import ProofFault
+from outweigh.mining.runners.detect import detect_runner
 from outweigh.ports.sandboxes import Sandbox, SandboxRequest
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
@@ -269,3 +270,29 @@ def test_eight_proofs_at_once_give_the_same_results_as_one(tmp_path: Path, with_
         ("tests.test_work::test_two",)
     ] * 4
     assert [each.fault for each in failed if isinstance(each, FailedProof)] == [ProofFault.BASE_NOT_RED] * 4
+
+
+JAVASCRIPT: Files = {
+    "package.json": '{"name": "work", "scripts": {"test": "node --test test/"}}\n',
+    "work.js": "exports.double = (n) => n;\n",
+    "test/work.test.js": (
+        "const test = require('node:test');\nconst assert = require('node:assert');\n"
+        "const { double } = require('../work.js');\n\ntest('zero', () => assert.equal(double(0), 0));\n"
+    ),
+}
+
+
+@pytest.mark.skipif(not Path("/usr/bin/node").exists(), reason="there is no node for sandboxes")
+def test_a_change_is_proven_by_the_tests_of_node(attempt: Attempt) -> None:
+    more = "test('two', () => assert.equal(double(2), 4));\n"
+    after = {
+        "work.js": "exports.double = (n) => n + n;\n",
+        "test/work.test.js": f"{JAVASCRIPT['test/work.test.js']}{more}",
+    }
+    runner = detect_runner(list(JAVASCRIPT), lambda path: (JAVASCRIPT.get(path) or "").encode(), ["test/work.test.js"])
+
+    proven = attempt(JAVASCRIPT, after, runner=runner, dependencies=None)
+
+    assert isinstance(proven, ProvenTask)
+    assert [name.rpartition("::")[2] for name in proven.fail_to_pass] == ["two"]
+    assert [name.rpartition("::")[2] for name in proven.pass_to_pass] == ["zero"]
