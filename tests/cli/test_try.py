@@ -9,6 +9,7 @@ from tests.cli.agent_experiment import END, INSTALLED, require_agent
 from tests.cli.engines import records
 from tests.conftest import Outweigh
 from tests.engine.engine_fixtures import toml_lines
+from tests.mining.tally_history import make_tally_history
 from tests.prerequisites import require
 from tests.repositories import Repository
 
@@ -296,10 +297,14 @@ class TestBadInput:
         assert "--budget $2.90 buys fewer than 2 tasks" in said
         assert "$3.00 is enough" in said
 
-    def test_a_repository_without_a_suite(self, tried: Tried) -> None:
+    def test_a_repository_without_a_suite_and_without_a_history_to_make_tasks_of(self, tried: Tried) -> None:
         (tried.folder / "suite" / SUITE_FILE).unlink()
 
-        assert "there is no suite in" in self.refused(tried, "CLAUDE.md")
+        ended = tried.attempt("CLAUDE.md")
+
+        assert ended.code == 2
+        assert "A suite that you have already is named with -s SUITE." in ended.err
+        assert tried.left_behind() == set()
 
     def test_a_suite_without_tasks(self, tried: Tried) -> None:
         suite = tried.folder / "suite" / SUITE_FILE
@@ -341,3 +346,29 @@ def test_a_changed_file_gets_its_first_answer_from_the_real_agent_in_one_step(
     assert passed == {("baseline", False), ("candidate", True)}
     assert "INCONCLUSIVE  candidate against baseline (2 tasks × 1 repeat)" in ended.out
     assert "report.html" in ended.out
+
+
+@pytest.mark.needs_bubblewrap
+def test_without_a_suite_tasks_are_made_from_the_history_and_found_by_later_tries(
+    tmp_path: Path, outweigh: Outweigh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("bubblewrap", load_adapter("sandbox", "bubblewrap").missing())
+    history = make_tally_history(tmp_path / "tally", features=2)
+    (history / "CLAUDE.md").write_text("Do better.\n")
+    monkeypatch.chdir(history)
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+
+    first = outweigh("try", "CLAUDE.md", "--budget", "1.2")
+    (history / "CLAUDE.md").write_text("Do even better.\n")
+    second = outweigh("try", "CLAUDE.md", "--budget", "1.2")
+
+    assert first.code == 0, first.err
+    assert "no suite here has 2 tasks, so they are made from the repository's history; that is free" in first.err
+    assert "all 2 tasks of outweigh-try/mined, once in each arm" in first.out
+    assert "made from" not in second.err
+    assert {run.trial.arm for run in records(history / "outweigh-runs" / "try-claude-md")} == {
+        "baseline",
+        "candidate",
+        "candidate@2",
+    }

@@ -5,6 +5,9 @@ Everything is an ordinary suite in `outweigh-try` and an ordinary store in `outw
 
 import re
 import shlex
+import shutil
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +35,7 @@ from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.model_name import bare_model_name
-from outweigh.model.suite import SUITE_FILE, PolicySpec
+from outweigh.model.suite import SUITE_FILE, PolicySpec, SuiteSpec
 from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.prices import price_tables
@@ -48,6 +51,9 @@ from outweigh.verdict.rule_on_arrays import CURRENT_RULE
 from outweigh.workspace.revisions import GitRevisions
 
 REPORT_FILE = "report.html"
+SHOWN_REASONS = 2
+NO_SUITE = SuiteSpec(name="none", tasks=["tasks/*"], arms={}, baseline="baseline")
+"""The settings where the repository has no suite yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,18 +110,17 @@ def prepare_try(request: TryChangeRequest, observer: RunObserver) -> PreparedTry
     top = _repository()
     named = NamedSubject(request.named, top, request.base)
     found = _find_suite(request.suite, top)
-    if found is None:
-        raise UsageError(
-            f"there is no suite in {top}, and tasks are needed to try anything on. Name one with -s SUITE; `outweigh "
-            "init my-suite` writes one to start from."
-        )
-    source = read_suite(str(found))
+    source = LoadedSuite(spec=NO_SUITE, folder=top, tasks=(), arms={}, overlays={}, origins={})
+    if found is not None:
+        source = read_suite(str(found))
     agent = choose_agent(source, named.read_by, request.agent, request.model, request.named)
     if named.kind is SubjectKind.MODEL:
         _require_model(request.named, agent)
     subject = named.for_agent(agent.name)
     price = price_runs(source, agent, subject.after.model, request.run_usd)
     wanted = require_two_tasks(price, request.budget_usd)
+    if found is None or (found == top / TRY_FOLDER / MINED_FOLDER and len(source.tasks) < wanted):
+        source = _mine_tasks(top, wanted, request.jobs, observer)
     tasks = choose_tasks(_usable_tasks(source, subject, observer.notify), wanted)
     draft = TrySuiteDraft(
         source=source,
@@ -136,6 +141,38 @@ def prepare_try(request: TryChangeRequest, observer: RunObserver) -> PreparedTry
         suite=suite,
         store=store,
         forecast=_forecast(request, draft, suite, preview, price),
+    )
+
+
+def _mine_tasks(top: Path, tasks: int, jobs: int, observer: RunObserver) -> LoadedSuite:
+    """A small suite of the repository's own history, in a folder that later tries find again. It costs nothing."""
+    from outweigh.app.mine_suite import MineRequest, mine_suite  # noqa: PLC0415 - most tries have a suite
+
+    folder = top / TRY_FOLDER / MINED_FOLDER
+    observer.notify(f"no suite here has {tasks} tasks, so they are made from the repository's history; that is free")
+    is_new = not folder.parent.exists()
+    try:
+        mined = mine_suite(
+            MineRequest(repository=top, folder=folder, tasks=tasks, jobs=jobs),
+            listen=lambda progress: observer.notify(
+                f"{progress.kept} of {tasks} tasks made from {count_of(progress.tried, 'change')}"
+            ),
+        )
+        if mined.kept < FEWEST_TASKS:
+            raise UsageError(_explain_few_tasks(mined.kept, [each.reason for each in mined.results.values()]))
+    except UsageError as fault:
+        shutil.rmtree(folder.parent if is_new else folder, ignore_errors=True)
+        raise UsageError(f"{fault} A suite that you have already is named with -s SUITE.") from None
+    keep_out_of_git(folder.parent)
+    return read_suite(str(folder))
+
+
+def _explain_few_tasks(kept: int, reasons: Iterable[str]) -> str:
+    counted = Counter(filter(None, reasons)).most_common(SHOWN_REASONS)
+    why = "; ".join(f"{reason} ({number} of them)" for reason, number in counted)
+    return (
+        f"the history gives {count_of(kept, 'task')}, and at least {FEWEST_TASKS} are needed. Others were refused: "
+        f"{why}. `outweigh init my-suite --from-git .` takes other commands for the set-up and the tests."
     )
 
 
