@@ -201,6 +201,14 @@ class TestKey:
     ) -> None:
         assert planned(files, **more).key != planned({"pyproject.toml": PYPROJECT}).key
 
+    def test_sources_that_are_compiled_count_where_the_project_compiles_some(self) -> None:
+        plain, native = "setup(name='kettle')", "setup(name='kettle', ext_modules=[Extension('k', ['k.c'])])"
+
+        def keys(setup: str) -> set[str]:
+            return {planned({"setup.py": setup, "k.c": code}).key for code in ("int a;", "int b;")}
+
+        assert (len(keys(plain)), len(keys(native))) == (1, 2)
+
 
 class TestInterpreter:
     @pytest.mark.parametrize(

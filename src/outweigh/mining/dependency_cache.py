@@ -15,8 +15,9 @@ from threading import Event, Lock
 
 import msgspec
 
+from outweigh.mining.connect_dependencies import InstallPlace
 from outweigh.mining.dependencies import DependencyError, DependencySet, InstalledDependencies
-from outweigh.mining.install_dependencies import InstallPlace, InstallSetting, install
+from outweigh.mining.install_dependencies import InstallSetting, install
 from outweigh.mining.pythons import InstalledPython, copy_python, find_pythons
 from outweigh.mining.shared_files import share_files
 from outweigh.model.toml_writer import write_toml

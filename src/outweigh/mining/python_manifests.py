@@ -30,6 +30,10 @@ _IRRELEVANT_TOOLS = frozenset(
         *("bumpversion", "bumpver", "tbump", "check-wheel-contents", "djlint", "sponsors"),
     }
 )
+_BUILDS_NATIVE = re.compile(
+    r"ext_modules|Extension\(|cython|maturin|scikit-build|mesonpy|cffi|pybind11|setuptools-rust", re.I
+)
+_NATIVE_FILES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxd", ".rs", ".f90", "Cargo.lock", "meson.build")
 _DESCRIPTIVE = frozenset(
     {
         *("description", "readme", "authors", "maintainers", "keywords", "classifiers", "urls", "license"),
@@ -131,8 +135,16 @@ def read_python_manifests(files: Collection[str], read: ReadFile) -> PythonManif
             for group, points in as_dict(project.get("entry-points")).items()
         },
         has_uv_lock="uv.lock" in contents and bool(project),
-        contents={path: _relevant(path, content) for path, content in contents.items() if path not in _SETTINGS},
+        contents={
+            **{path: _relevant(path, content) for path, content in contents.items() if path not in _SETTINGS},
+            **(_native_sources(files, read) if _BUILDS_NATIVE.search(stated) else {}),
+        },
     )
+
+
+def _native_sources(files: Collection[str], read: ReadFile) -> dict[str, bytes]:
+    """Sources that are compiled while the project is installed: what is made of them belongs to them alone."""
+    return {path: read(path) or b"" for path in files if path.endswith(_NATIVE_FILES)}
 
 
 def _has_only_python(files: Collection[str]) -> bool:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -161,7 +161,8 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
     cache = DependencyCache(setting.suite / DEPENDENCIES_FOLDER, installing)
 
     def install(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
-        wanted = plan_for_commit(history, candidate.base, candidate.date, setting.options)
+        options = replace(setting.options, in_image=setting.image is not None)
+        wanted = plan_for_commit(history, candidate.base, candidate.date, options)
         return None if wanted is None else cache.get(wanted, base_tree)
 
     def find_runner(candidate: Candidate) -> Runner | None:
