@@ -140,6 +140,8 @@ def mine_suite(request: MineRequest, *, listen: Listen | None = None, signals: S
     The repository is only read; code of it runs in sandboxes alone.
     """
     signals = signals or StopSignals()
+    # Sandboxes are given full paths of what they show.
+    request = replace(request, folder=request.folder.absolute())
     with open_history(request.repository, request.ref) as repository:
         scan = scan_history(repository, request.history_settings())
         _refuse_without_candidates(request, scan)
