@@ -148,3 +148,17 @@ def test_a_file_that_cannot_be_parsed_is_read_by_patterns() -> None:
 
     assert 'The text `"pong pong"` in `net.py`.' in written.interface
     assert any("ping" in item for item in written.interface)
+
+
+def test_a_command_of_another_language_is_a_text_and_a_pattern_is_not() -> None:
+    after = BEFORE + 'START = "\\\\begin{hosts}"\nPATTERN = r"host-(?:\\d+) of \\w+"\n'
+    test = (
+        "import net\n\n\ndef test_hosts_are_listed():\n"
+        '    assert net.connect("a") == "\\\\begin{hosts} host-1 of a"\n    assert net.connect("host-") is None\n'
+    )
+
+    written = instruction(
+        change("List hosts of a net", source={"net.py": (BEFORE, after)}, tests={"test_net.py": (None, test)})
+    )
+
+    assert written.interface == ('The text `"\\\\begin{hosts}"` in `net.py`.',)

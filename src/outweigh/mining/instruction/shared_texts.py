@@ -7,7 +7,7 @@ from outweigh.mining.instruction.code_facts import LiteralText
 
 _PLACEHOLDER = re.compile(r"\{[^{}\n]{0,40}\}|%[-+ #0]*[\d.*]*[sdifvqrxXc]|\$\w+")
 _REGULAR = re.compile(r"\\[dwsDWSbB][+*?]?|\(\?[:=!][^)]*\)|\.[*+]\??|[\^$()|?+*]|\[[^\]]*\][+*?]?")
-_IS_REGULAR = re.compile(r"\(\?|\\[sdwSDWb]|\[\^|\.\*")
+_IS_REGULAR = re.compile(r"\(\?|\\[sdwSDWb](?![a-z])|\[\^|\.\*")
 _SHORTEST_PART = 6
 _LONG_PART = 10
 _SHORT_TEXT = 150
