@@ -28,7 +28,7 @@ def build_parser() -> Parser:
         "Show which tasks tell arms apart: pass rates, discrimination, information per dollar and flakiness of every "
         "task, those that are dead, contrary, flaky, slow or dear, and the money that they took.",
         "outweigh suite check outweigh-runs/demo",
-        "outweigh suite check leaderboard.csv --format json",
+        "outweigh suite check outweigh-runs/demo --format json",
     )
     parser.group("Arms").add_argument(
         "--arm", metavar="ARM", action="append", help="use only this arm; may be repeated (default: every arm)"

@@ -64,7 +64,7 @@ def build_parser() -> Parser:
         "Choose the cheapest tasks that keep most of what the suite tells about arms that the choice did not see, and "
         "write them as a smaller suite, or as a list of tasks.",
         "outweigh suite prune outweigh-runs/demo --keep-power 0.9 -o smaller",
-        "outweigh suite prune leaderboard.csv --tasks 40 --judge mine --judge theirs -o smaller",
+        "outweigh suite prune outweigh-runs/demo --tasks 8 --judge plain --judge better -o half",
     )
     parser.add_argument(
         "-o", "--output", metavar="DIR", required=True, help="the folder to write; nothing in it is overwritten"
