@@ -266,7 +266,7 @@ class _OneWorkspace:
     """The workspace that all drafts of one task share, so that it is prepared once."""
 
     def __init__(self, cache: WorkspaceCache, repository: Path, commit: str) -> None:
-        self.lay_out, self.snapshot = cache.lay_out, cache.snapshot
+        self.lay_out = cache.lay_out
         self.pristine = cache.prepare(
             Task(
                 id=commit,
@@ -284,6 +284,10 @@ class _OneWorkspace:
 
     def prepare(self, _task: Task) -> Path:
         """The same for every draft."""
+        return self.pristine
+
+    def snapshot(self, _workspace: Path, _target: Path) -> Path:
+        """The files of the base: no check of a mined task compares with what its setup left, and copies take long."""
         return self.pristine
 
 
