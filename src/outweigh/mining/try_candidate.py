@@ -183,4 +183,11 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
             install=install,
             cancel=setting.cancel,
         )
-        yield CandidateTries(proof=proof, suite=setting.suite, settings=setting.settings, families=setting.families)
+        yield CandidateTries(
+            proof=proof,
+            suite=setting.suite,
+            settings=setting.settings,
+            families=setting.families,
+            typed=setting.typed,
+            rewrite=setting.rewrite,
+        )
