@@ -69,6 +69,7 @@ INDENTED = "".join(f"    {line}\n" for line in LINES)
         ({}, ()),
         ({"installed/other.py": f"{LINES[0]}\n{LINES[1]}\nprint(number)\n"}, ()),
         ({"installed/other.py": "add_twice = half_of_it = None\n"}, ()),
+        ({"installed/idiom.py": "".join(f"{line}\n" for line in LINES[1:])}, ()),
         ({"installed/later/copy.py": INDENTED}, ("later",)),
     ],
 )

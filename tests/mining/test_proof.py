@@ -225,7 +225,8 @@ def test_later_code_of_the_project_in_its_dependencies_is_a_leak(
     copied = tmp_path / "with-copy"
     shutil.copytree(with_pytest.folder, copied, symlinks=True)
     lines = (
-        "def double(n):\n    if not isinstance(n, int):\n        raise TypeError('numbers only')\n    return n + n\n"
+        "def double(n):\n    return twice(n)\n\n\ndef twice(n):\n"
+        "    if not isinstance(n, int):\n        raise TypeError('numbers only')\n    return n + n\n"
     )
     (copied / "bundled.py").write_text(f"# a tool that brings the project along\n{lines}")
 

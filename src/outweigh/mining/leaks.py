@@ -16,6 +16,8 @@ from outweigh.model.task_environment import DEPENDENCIES_INSIDE
 from outweigh.ports.sandboxes import CommandEnding, SandboxError
 
 _WINDOW = 3
+_PACKAGE_WINDOWS = 4
+"""So many runs of three lines are one of six: shorter ones, such as the parameters of `__exit__`, are idioms."""
 _LEAST_LETTERS = 50
 """Shorter runs, such as three closing brackets, are the same everywhere."""
 _LEAST_NAMES = 3
@@ -27,6 +29,7 @@ _PACKAGE_FOLDERS = (
     *("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/gocode", "/usr/share/rubygems-integration"),
 )
 _IMPORT = re.compile(r"(?:from|import|use|using|include|require|package|#include|export \* from)\b|.*\brequire\(")
+_WORD = re.compile(r"[\w$]+")
 _FILE_MARK = b"\n\x01file "
 _LINES_MARK = b"\x01lines\n"
 # Tracked files that nothing has changed are those of the base by construction, so that only others are looked at.
@@ -68,7 +71,7 @@ def find_leak(task: Task, context: PreflightContext, fix: FixText) -> str | None
         path, _, found = each.partition(b"\n")
         names, _, lines = found.partition(_LINES_MARK)
         place = path.decode(errors="replace")
-        leak = _leaked_lines(lines.decode(errors="replace"), windows) or _leaked_names(
+        leak = _leaked_lines(place, lines.decode(errors="replace"), windows, fix) or _leaked_names(
             place, names.decode(errors="replace"), fix
         )
         if leak is not None:
@@ -118,15 +121,21 @@ def _windows(fix: FixText) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield window, max(window, key=len)
 
 
-def _leaked_lines(shown: str, windows: Mapping[tuple[str, ...], str]) -> str | None:
+def _leaked_lines(path: str, shown: str, windows: Mapping[tuple[str, ...], str], fix: FixText) -> str | None:
+    """Three lines in a row; in someone else's package six, or three with a name that the change defines."""
     lines = [line for line in map(str.strip, shown.splitlines()) if line and not _IMPORT.match(line)]
     runs = {tuple(lines[start : start + _WINDOW]) for start in range(len(lines) - _WINDOW + 1)}
     found = runs.intersection(windows)
+    if _is_package(path) and len(found) < _PACKAGE_WINDOWS:
+        found = {run for run in found if not fix.defined.isdisjoint(_WORD.findall(" ".join(run)))}
     return f"lines of the change, such as {windows[min(found)]!r}" if found else None
 
 
 def _leaked_names(path: str, shown: str, fix: FixText) -> str | None:
-    is_package = path.startswith(tuple(folder.rstrip("*") for folder in _PACKAGE_FOLDERS))
-    names = (fix.defined if is_package else fix.names).intersection(shown.split())
-    needed = _names_needed(fix) if is_package else 1
+    names = (fix.defined if _is_package(path) else fix.names).intersection(shown.split())
+    needed = _names_needed(fix) if _is_package(path) else 1
     return f"names that the change adds: {', '.join(sorted(names)[:3])}" if len(names) >= needed else None
+
+
+def _is_package(path: str) -> bool:
+    return path.startswith(tuple(folder.rstrip("*") for folder in _PACKAGE_FOLDERS))
