@@ -26,7 +26,7 @@ class FixText:
     """`runs` are consecutive added lines of source, `test_runs` those of hidden tests: stripped, without blank ones.
 
     `names` are identifiers that the change adds to the source and that its base has nowhere but in changelogs, and
-    `defined` are those of them that it defines.
+    `defined` are those of them that it defines, without special methods such as `__exit__`.
     """
 
     runs: tuple[tuple[str, ...], ...]
@@ -57,7 +57,9 @@ def read_fix_text(history: HistoryRepository, candidate: Candidate) -> FixText:
         runs=runs,
         test_runs=tuple(_added_runs(history, candidate, candidate.test_files)),
         names=names,
-        defined=names.intersection(word for line in lines for word in _DEFINITION.findall(line)),
+        defined=names.intersection(
+            word for line in lines for word in _DEFINITION.findall(line) if not word.startswith("__")
+        ),
         added_paths=tuple(path for path in (*candidate.source_files, *candidate.other_files) if path not in base),
     )
 
