@@ -57,8 +57,21 @@ STARTED: tuple[CommandLineAgent, ...] = (
         KimiAgent(),
     ),
 )
-WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCodeAgent(), "claude-sonnet-4-5"), (CodexAgent(), "gpt-5"))
-"""The two that start in no time: with any other, less would be seen of what is added."""
+WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = (
+    (ClaudeCodeAgent(), "claude-sonnet-4-5"),
+    (CodexAgent(), "gpt-5"),
+    (GeminiCliAgent(), "gemini-2.5-pro"),
+    (GooseAgent(), "openai/gpt-4.1"),
+    (QwenCodeAgent(), "qwen3-coder"),
+    (OpenCodeAgent(), "openai/gpt-5"),
+    (MiniSweAgent(), "openai/gpt-4.1"),
+    (AiderAgent(), "openai/gpt-4.1"),
+    (PiAgent(), "anthropic/claude-sonnet-4-5"),
+    (CopilotAgent(), "gpt-5"),
+    (ClineAgent(), "openai/gpt-5"),
+    (KimiAgent(), "openai/gpt-5"),
+)
+"""Every agent, with a model of an API that it can be given."""
 
 ADDED = 0.05
 """The part of a run that may be added to it."""
@@ -76,7 +89,7 @@ delay_seconds = {THINKING_SECONDS}
 
 
 def measure(setting: Setting) -> list[Ratio]:
-    """Starts of all agents, and whole runs of the quickest."""
+    """Starts of all agents, and whole runs of each."""
     rows = [row for agent in STARTED for row in _start(agent)]
     if BubblewrapSandboxProvider().missing() is not None:
         return rows

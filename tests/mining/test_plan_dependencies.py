@@ -94,6 +94,21 @@ class TestPython:
     ) -> None:
         assert installs(files) == f"2023-05-01 {wanted}"
 
+    def test_a_project_that_uses_unittest_alone_needs_nothing_from_a_registry(self) -> None:
+        files = {"tests/test_a.py": "import unittest\n\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"}
+
+        assert len(planned(files).commands) == 1
+        assert planned(files, needs_pytest=True).commands[1].split()[-2:] == ["pytest", "'setuptools<81'"]
+        assert "pytest" in installs({**files, "conftest.py": ""})
+
+    def test_packages_of_other_extras_are_installed_where_tests_import_them(self) -> None:
+        extras = '[project.optional-dependencies]\ntests = ["x"]\ndev = ["log-lib>=2", "other", "kettle[tests]"]\n'
+        test = "import kettle\n\ntry:\n    import log_lib\nexcept ImportError:\n    log_lib = None\n"
+
+        installed = installs({"pyproject.toml": PYPROJECT + extras, "tests/test_a.py": test})
+
+        assert installed == "2023-05-01 -r pyproject.toml --extra tests 'log-lib>=2' pytest"
+
     def test_it_falls_back_to_other_dates_and_to_less(self) -> None:
         files = {"pyproject.toml": f'{PYPROJECT}[project.optional-dependencies]\ntests = ["x"]\n'}
 

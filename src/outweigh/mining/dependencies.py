@@ -14,12 +14,14 @@ class DependencyOptions:
     """What the user says about dependencies.
 
     `setup` is a command that installs them in place of what manifests say. `python` is a version such as `3.11`. With
-    `in_image` everything is installed in a container image, with its own interpreters.
+    `in_image` everything is installed in a container image, with its own interpreters. `needs_pytest` says that tests
+    are run by it, whatever the project uses.
     """
 
     setup: str | None = None
     python: str | None = None
     in_image: bool = False
+    needs_pytest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

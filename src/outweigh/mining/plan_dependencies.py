@@ -142,7 +142,8 @@ def _parts(
         yield _Part(manifests=merged, attempts=((*create, _PIP_BY_UV, dated), (*create, options.setup)))
         return
     if python_project is not None and python is not None:
-        yield _Part(manifests=python_project.contents, attempts=tuple(python_attempts(python_project, python, days)))
+        attempts = python_attempts(python_project, python, days, needs_pytest=options.needs_pytest)
+        yield _Part(manifests=python_project.contents, attempts=tuple(attempts))
     if node_project is not None:
         yield _Part(manifests=node_project.contents, attempts=tuple(node_attempts(node_project, days[1])))
     for manifest, (command, lock) in _DOWNLOADS.items():

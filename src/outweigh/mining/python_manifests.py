@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from outweigh.mining.runners.python_runners import PytestRunner, UnittestRunner
 from outweigh.mining.runners.runner import ReadFile
 from outweigh.model.untrusted_json import as_dict, as_list, as_str
 
@@ -40,6 +41,9 @@ _DESCRIPTIVE = frozenset(
         *("license-files", "entry-points"),
     }
 )
+_TEST_PATH = re.compile(r"(?:^|/)tests?/.*\.py$|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+_IMPORTED = re.compile(r"^\s*(?:from|import)\s+([A-Za-z_]\w*)|importorskip\(\s*[\"']([A-Za-z_]\w*)", re.MULTILINE)
+_MOST_TEST_FILES = 60
 _OTHER_PURPOSE = re.compile(r"doc|lint|typing|mypy|format|release|publish|style", re.IGNORECASE)
 # Options of pytest that need a plugin.
 _PLUGIN_OPTIONS = {
@@ -67,7 +71,8 @@ class PythonManifests:
 
     `source` is the file that states its own dependencies, None where it is not a package. `extras`, `groups`, `files`
     and `requirements` are what its tests need. `plugins` are those of pytest that its settings name. `entry_points`
-    are those that other code looks up, by group; they are written for every workspace and install nothing.
+    are those that other code looks up, by group; they are written for every workspace and install nothing. With
+    `by_unittest` nothing in the project uses pytest.
     """
 
     name: str | None
@@ -83,6 +88,7 @@ class PythonManifests:
     version_from_tags: bool
     entry_points: Mapping[str, Mapping[str, str]]
     has_uv_lock: bool
+    by_unittest: bool
     contents: Mapping[str, bytes]
 
 
@@ -119,7 +125,16 @@ def read_python_manifests(files: Collection[str], read: ReadFile) -> PythonManif
         extras=_for_tests(extras),
         groups=_for_tests(as_dict(pyproject.get("dependency-groups"))),
         files=_test_files(required, has_package=has_package),
-        requirements=tuple(dict.fromkeys((*_poetry_groups(poetry), *_tool_groups(tool), *_tox_requirements(tox)))),
+        requirements=tuple(
+            dict.fromkeys(
+                (
+                    *_poetry_groups(poetry),
+                    *_tool_groups(tool),
+                    *_tox_requirements(tox),
+                    *_imported_requirements(pyproject, files, read),
+                )
+            )
+        ),
         plugins=tuple(sorted(_plugins(_pytest_options(tool, setup_cfg, tox, _ini(contents.get("pytest.ini")))))),
         requires_python=as_str(project.get("requires-python"))
         or setup_cfg.get("options", {}).get("python_requires")
@@ -135,6 +150,7 @@ def read_python_manifests(files: Collection[str], read: ReadFile) -> PythonManif
             for group, points in as_dict(project.get("entry-points")).items()
         },
         has_uv_lock="uv.lock" in contents and bool(project),
+        by_unittest=UnittestRunner().detect(list(files), read) and not PytestRunner().detect(list(files), read),
         contents={
             **{path: _relevant(path, content) for path, content in contents.items() if path not in _SETTINGS},
             **(_native_sources(files, read) if _BUILDS_NATIVE.search(stated) else {}),
@@ -248,6 +264,29 @@ def _requirement_lines(lines: Collection[Any]) -> Iterator[str]:
         plain = str(line).partition(" #")[0].strip()
         if re.match(r"[A-Za-z0-9]", plain) and "{" not in plain and "://" not in plain:
             yield plain
+
+
+def _imported_requirements(pyproject: Mapping[str, Any], files: Collection[str], read: ReadFile) -> Iterator[str]:
+    """Packages of any extra or group that tests import: without an optional one, tests of it would be skipped."""
+    project = as_dict(pyproject.get("project"))
+    tables = (as_dict(project.get("optional-dependencies")), as_dict(pyproject.get("dependency-groups")))
+    stated = [line for table in tables for lines in table.values() for line in as_list(lines) if isinstance(line, str)]
+    own = _module_name(as_str(project.get("name")) or "")
+    named = {_module_name(line): line for line in _requirement_lines(stated) if _module_name(line) != own}
+    imported = _imported_by_tests(files, read) if named else frozenset()
+    yield from (line for module, line in named.items() if module in imported)
+
+
+def _module_name(requirement: str) -> str:
+    """How code usually imports a package: `prometheus-client>=0.9` is `prometheus_client`."""
+    found = re.match(r"[\w.-]+", requirement)
+    return re.sub(r"[.-]", "_", found[0]).lower() if found else ""
+
+
+def _imported_by_tests(files: Collection[str], read: ReadFile) -> frozenset[str]:
+    tests = sorted(path for path in files if _TEST_PATH.search(path))[:_MOST_TEST_FILES]
+    texts = [(read(path) or b"").decode(errors="replace") for path in tests]
+    return frozenset((first or second).lower() for text in texts for first, second in _IMPORTED.findall(text))
 
 
 def _pytest_options(tool: Mapping[str, Any], *files: Mapping[str, Mapping[str, str]]) -> str:

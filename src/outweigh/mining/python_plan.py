@@ -45,15 +45,19 @@ def create_environment(python: InstalledPython, *, seed: bool = False) -> str:
 
 
 def python_attempts(
-    manifests: PythonManifests, python: InstalledPython, days: tuple[date, date]
+    manifests: PythonManifests, python: InstalledPython, days: tuple[date, date], *, needs_pytest: bool = False
 ) -> Iterator[tuple[str, ...]]:
     """Lists of commands in the order in which they are tried: all that tests need as of the day, then less."""
     create = create_environment(python)
+    runner = ("pytest",) if needs_pytest or not manifests.by_unittest else ()
+    if not (runner or manifests.source or manifests.files or manifests.groups or manifests.requirements):
+        yield (create,)
+        return
     # The project itself is built with the tools of today: those of its time may know no editable installs.
     link = ("uv pip install -q --no-deps -e .",) if manifests.source is not None else ()
     limits = [*(f"--exclude-newer {day.isoformat()}" for day in dict.fromkeys(days)), ""]
     # Environments had it until Python 3.12, and much code of that time imports `pkg_resources`, which later ones lack.
-    common = ("pytest", "setuptools<81") if python.version < (3, 12) else ("pytest",)
+    common = (*runner, "setuptools<81") if python.version < (3, 12) else runner
     everything, least = _wanted(manifests, common), _least(manifests, common)
     if manifests.has_uv_lock:
         yield (create, *_from_lock(manifests, common), *link)

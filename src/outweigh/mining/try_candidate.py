@@ -2,16 +2,17 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from tempfile import TemporaryDirectory
 from threading import Event
 from time import monotonic
 
 from outweigh.mining.candidate import Candidate
-from outweigh.mining.dependencies import DependencyOptions, InstalledDependencies
+from outweigh.mining.dependencies import DependencyError, DependencyOptions, DependencySet, InstalledDependencies
 from outweigh.mining.dependency_cache import DependencyCache
 from outweigh.mining.fairness import ChangedCode, TaskInstruction, UnfairTask
 from outweigh.mining.install_dependencies import machine_setting
@@ -152,6 +153,21 @@ class MiningSetting:
     cancel: Event = field(default_factory=Event)
 
 
+def _with_manifests(
+    history: HistoryRepository, commit: str, wanted: DependencySet, base_tree: Path, folder: Path
+) -> Path:
+    """The files of the base with the manifests of another commit."""
+    tree = folder / "tree"
+    copytree(base_tree, tree, symlinks=True, ignore=ignore_patterns(".git"))
+    for path in wanted.manifests:
+        content = history.content(commit, path)
+        target = tree / path
+        if content is not None and not target.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    return tree
+
+
 @contextmanager
 def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[CandidateTries]:
     """What candidates are tried with; leaving it removes everything but the suite."""
@@ -160,10 +176,21 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
     )
     cache = DependencyCache(setting.suite / DEPENDENCIES_FOLDER, installing)
 
+    named = setting.test is not None and "pytest" in setting.test
+    options = replace(setting.options, in_image=setting.image is not None, needs_pytest=named)
+
     def install(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
-        options = replace(setting.options, in_image=setting.image is not None)
-        wanted = plan_for_commit(history, candidate.base, candidate.date, options)
-        return None if wanted is None else cache.get(wanted, base_tree)
+        before = plan_for_commit(history, candidate.base, candidate.date, options)
+        after = plan_for_commit(history, candidate.fix, candidate.date, options)
+        if after is not None and (before is None or after.manifests != before.manifests):
+            # Whoever makes the change has no network, so that what it needs must be there; but not its entry points.
+            after = replace(after, connect=() if before is None else before.connect)
+            with (
+                TemporaryDirectory(prefix="outweigh-manifests-", ignore_cleanup_errors=True) as folder,
+                suppress(DependencyError),
+            ):
+                return cache.get(after, _with_manifests(history, candidate.fix, after, base_tree, Path(folder)))
+        return None if before is None else cache.get(before, base_tree)
 
     def find_runner(candidate: Candidate) -> Runner | None:
         files = list(history.files(candidate.fix))
