@@ -1,6 +1,8 @@
 """A candidate is proven where its tests fail before the change and pass after it, every time."""
 
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -18,6 +20,7 @@ from outweigh.mining.dependencies import DependencyError, InstalledDependencies
 from outweigh.mining.proof import FailedProof, ProofLimits, ProvenTask, prove
 from outweigh.mining.proof_fault import ProofFault
 from outweigh.mining.runners.detect import detect_runner
+from outweigh.mining.task_writer import write_task_folder
 from outweigh.ports.sandboxes import Sandbox, SandboxRequest
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
@@ -297,3 +300,35 @@ def test_a_change_is_proven_by_the_tests_of_node(attempt: Attempt) -> None:
     assert isinstance(proven, ProvenTask)
     assert [name.rpartition("::")[2] for name in proven.fail_to_pass] == ["two"]
     assert [name.rpartition("::")[2] for name in proven.pass_to_pass] == ["zero"]
+
+
+def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(attempt: Attempt, tmp_path: Path) -> None:
+    """The script of the check puts them back, and removes settings of pytest that the base does not have."""
+    proven = attempt(BASE, FIX)
+    assert isinstance(proven, ProvenTask)
+    task, workspace = tmp_path / "task", tmp_path / "workspace"
+    task.mkdir()
+    draft = replace(proven.draft, command="true", dependencies=None)
+    write_task_folder(task, draft, "0" * 40, tmp_path / "workspaces.git", "Do it.")
+    for path, content in {
+        "conftest.py": "def pytest_runtest_makereport(): ...\n",
+        "tests/conftest.py": "import os\nos._exit(0)\n",
+        "tests/test_other.py": "def test_other(): pass\n",
+        "tests/test_work.py": "",
+        "work.py": "def double(n):\n    return 2 * n\n",
+    }.items():
+        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / path).write_text(content)
+
+    subprocess.run(
+        ["sh", task / "tests/run.sh"],
+        cwd=workspace,
+        env={"PATH": os.environ["PATH"], "OUTWEIGH_TESTS": str(task / "tests")},
+        check=True,
+    )
+
+    assert (workspace / "conftest.py").read_text() == BASE["conftest.py"]
+    assert not (workspace / "tests/conftest.py").exists()
+    assert (workspace / "tests/test_other.py").read_text() == BASE["tests/test_other.py"]
+    assert (workspace / "tests/test_work.py").read_text() == FIX["tests/test_work.py"]
+    assert (workspace / "work.py").read_text() == "def double(n):\n    return 2 * n\n"

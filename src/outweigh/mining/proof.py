@@ -28,6 +28,7 @@ from outweigh.mining.task_writer import (
     MinedDraft,
     connecting_lines,
     read_hidden_files,
+    read_restored_files,
     read_solution,
     write_task_folder,
 )
@@ -203,6 +204,7 @@ class _Bench:
             report_format=self.runner.report_format,
             dependencies=self.dependencies,
             others=tuple(others),
+            restored=read_restored_files(self.context.history, self.candidate, others),
             check_seconds=self.context.limits.longest_seconds,
         )
 

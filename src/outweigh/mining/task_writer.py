@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from tempfile import mkdtemp
@@ -25,6 +25,7 @@ TASKS_FOLDER = "tasks"
 WORKSPACES = "workspaces.git"
 CHECK_NAME = "tests"
 MUST_PASS_FILE = "must_pass.json"
+PYTEST_SETTINGS = "conftest.py"
 RUN_SCRIPT = 'sh "$OUTWEIGH_TESTS/run.sh"'
 _SLUG_LENGTH = 48
 _SOLVE_SCRIPT = """\
@@ -46,7 +47,8 @@ class HiddenFile:
 class MinedDraft:
     """All of a task but its instruction. `command` runs the tests; `report` is where it writes its report, if it does.
 
-    `others` are test files besides the hidden ones that the command runs, too.
+    `others` are test files besides the hidden ones that the command runs, too. `restored` are those and the files that
+    say how tests are run, as they are at the base: what an agent makes of them does not count.
     `must_pass` are the names that must be reported as passed, without them the exit code decides. `check_seconds` is
     the time limit of the check, `test_seconds` what it took after the change.
     """
@@ -61,6 +63,7 @@ class MinedDraft:
     report_format: str | None
     dependencies: InstalledDependencies | None
     others: tuple[str, ...] = ()
+    restored: Mapping[str, HiddenFile] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
     fail_to_pass: int = 0
     check_seconds: float
@@ -78,8 +81,21 @@ class MinedDraft:
 
 def read_hidden_files(history: HistoryRepository, candidate: Candidate) -> dict[str, HiddenFile]:
     """The test files of a change. Links and submodules among them are left out."""
-    entries = history.files(candidate.fix)
-    wanted = {path: entries[path] for path in candidate.test_files if path in entries and entries[path].is_file}
+    return _read_files(history, candidate.fix, candidate.test_files)
+
+
+def read_restored_files(
+    history: HistoryRepository, candidate: Candidate, others: Sequence[str]
+) -> dict[str, HiddenFile]:
+    """The files that are put back as they were before the tests are run, besides the hidden ones."""
+    gone = {*candidate.test_files, *candidate.deleted_tests}
+    settings = [path for path in history.files(candidate.base) if path.rpartition("/")[2] == PYTEST_SETTINGS]
+    return _read_files(history, candidate.base, [path for path in (*settings, *others) if path not in gone])
+
+
+def _read_files(history: HistoryRepository, commit: str, paths: Sequence[str]) -> dict[str, HiddenFile]:
+    entries = history.files(commit)
+    wanted = {path: entries[path] for path in paths if path in entries and entries[path].is_file}
     contents = history.blobs(entry.object_name for entry in wanted.values())
     return {
         path: HiddenFile(content=contents[entry.object_name], executable=entry.mode == "100755")
@@ -142,7 +158,7 @@ def write_task_folder(
         settings.pop("setup", None)
     document = {"metadata": {**_metadata(draft), "outweigh": settings}}
     (folder / TASK_FILE).write_text(write_toml(document), encoding="utf-8")
-    for path, file in draft.hidden.items():
+    for path, file in {**draft.restored, **draft.hidden}.items():
         _write_file(folder / "tests" / "files" / path, file.content, executable=file.executable)
     _write_file(folder / "tests" / "run.sh", _run_script(draft).encode(), executable=True)
     if draft.must_pass:
@@ -199,9 +215,13 @@ def _check(draft: MinedDraft) -> dict[str, Any]:
 def _run_script(draft: MinedDraft) -> str:
     """Files of the workspace at the paths of hidden ones are replaced, whatever the agent made of them."""
     lines = ["#!/bin/sh", "# Puts the hidden tests into the workspace, and runs them.", "set -eu"]
-    if draft.hidden:
+    brought = (*draft.hidden, *draft.restored)
+    if any(path.endswith(".py") for path in brought):
+        # pytest executes every one of them, so that one which nobody else wrote could report what it likes.
+        lines.append(f"find . -name {PYTEST_SETTINGS} -not -path './.git/*' -exec rm -f {{}} +")
+    if brought:
         lines += [
-            f"for path in {_words(tuple(draft.hidden))}; do",
+            f"for path in {_words(brought)}; do",
             '    rm -rf -- "$path"',
             '    mkdir -p -- "$(dirname -- "$path")"',
             '    cp -- "$OUTWEIGH_TESTS/files/$path" "$path"',
