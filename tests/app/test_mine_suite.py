@@ -1,11 +1,17 @@
 """What is mined is tried with what the change needs, by the commands that the user states."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
+from time import sleep
 
+from tests.mining.tally_history import make_tally_history
 from tests.prerequisites import needs
 from tests.repositories import Repository
 
 from outweigh.app.mine_suite import MineRequest, mine_suite
+from outweigh.workspace.overlay_mount import overlay_mounts_below
 
 PACKAGE = '{"name": "kettle", "version": "1.0.0", "dependencies": {%s}}\n'
 CHECK = 'grep -q tea "/opt/dependencies/wanted.json" && grep -q "boil" src/kettle.js\n'
@@ -38,3 +44,24 @@ def test_a_dependency_that_the_change_adds_is_installed_for_its_task(tmp_path: P
 
     (result,) = mined.results.values()
     assert result.is_proven, result
+
+
+@needs("bubblewrap")
+def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    """A process is killed while it mines, which leaves its folder and the mounts in it."""
+    history = make_tally_history(tmp_path / "tally", features=2)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "outweigh", "init", str(tmp_path / "mined"), "--from-git", str(history)]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not list(temporary.glob("outweigh-mining-*/proof-*")) and process.poll() is None:
+            sleep(0.01)
+        process.kill()
+    (left,) = temporary.glob("outweigh-mining-*")
+
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert not left.exists()
+    assert overlay_mounts_below(temporary) == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shutil import copytree, ignore_patterns
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from threading import Event
 from time import monotonic
 
@@ -28,9 +28,13 @@ from outweigh.mining.runners.runner import Runner
 from outweigh.mining.task_writer import TASKS_FOLDER, write_task
 from outweigh.model.suite import SandboxSpec
 from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.store.store_lock import is_process_alive
+from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
 from outweigh.workspace.trash import remove_tree
 
 DEPENDENCIES_FOLDER = "dependencies"
+_SCRATCH = "outweigh-mining-"
+_LABEL = "outweigh-mining:"
 
 FindTyped = Callable[[Candidate], Sequence[str]]
 Rewrite = Callable[[TaskInstruction, ChangedCode], TaskInstruction]
@@ -153,6 +157,18 @@ class MiningSetting:
     cancel: Event = field(default_factory=Event)
 
 
+def _remove_leftovers(sandboxes: SandboxProvider) -> None:
+    """Remove what processes that were killed while they mined have left: mounts, folders and sandboxes."""
+    for folder in Path(gettempdir()).glob(f"{_SCRATCH}*"):
+        pid = folder.name.removeprefix(_SCRATCH).partition("-")[0]
+        if not pid.isdecimal() or is_process_alive(int(pid)):
+            continue
+        sandboxes.sweep(f"{_LABEL}{pid}:")
+        for mount in overlay_mounts_below(folder):
+            unmount(mount)
+        remove_tree(folder)
+
+
 def _with_manifests(
     history: HistoryRepository, commit: str, wanted: DependencySet, base_tree: Path, folder: Path
 ) -> Path:
@@ -199,13 +215,14 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
             return runner_for_command(setting.test, files, read)
         return detect_runner(files, read, candidate.test_files)
 
-    with TemporaryDirectory(prefix="outweigh-mining-", ignore_cleanup_errors=True) as scratch:
+    _remove_leftovers(setting.sandboxes)
+    with TemporaryDirectory(prefix=f"{_SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True) as scratch:
         proof = ProofContext(
             history=history,
             sandboxes=setting.sandboxes,
             sandbox=SandboxSpec(image=setting.image),
             scratch=Path(scratch),
-            label=f"outweigh-mining:{os.getpid()}",
+            label=f"{_LABEL}{os.getpid()}",
             find_runner=find_runner,
             install=install,
             cancel=setting.cancel,

@@ -83,11 +83,12 @@ def is_engine_running(folder: Path) -> bool:
     try:
         lines = _KERNEL_LOCKS.read_text().splitlines()
     except OSError:
-        return holder.host == socket.gethostname() and _is_process_alive(holder.pid)
+        return holder.host == socket.gethostname() and is_process_alive(holder.pid)
     return any(f":{inode} " in line for line in lines if " FLOCK " in line)
 
 
-def _is_process_alive(pid: int) -> bool:
+def is_process_alive(pid: int) -> bool:
+    """Whether there is such a process on this machine."""
     try:
         os.kill(pid, 0)
     except PermissionError:
