@@ -169,6 +169,18 @@ def test_tests_that_share_no_word_with_the_instruction_are_about_something_else(
     assert unfair("Speed up the installer", {"shapes.py": (OLD, NEW)}, test).reason is Unfairness.UNRELATED_TESTS
 
 
+def test_a_short_name_relates_an_instruction_to_its_tests() -> None:
+    before, after = "def sum(n):\n    return n\n", "def sum(n):\n    return -1 if n > 1000 else n\n"
+    test = "from tally import sum\n\n\ndef test_sum_of_too_many():\n    assert sum(1001) == -1\n"
+    changed = change(
+        "Return -1 from sum for more than 1000 values",
+        source={"tally.py": (before, after)},
+        tests={"test_tally.py": (None, test)},
+    )
+
+    assert instruction(changed).text.startswith("# Return -1 from sum for more than 1000 values\n")
+
+
 def test_a_line_of_the_patch_in_the_message_is_left_out() -> None:
     changed = change(
         "Never return a negative area\n\nIt now does return abs(width * height) in the end.\n\n"

@@ -16,6 +16,14 @@ _MOST_TITLES = 20
 _SHORTEST_LEAK = 12
 _SHARED_STEMS = 2
 """Words that the failing tests must share with a note about the work, and with few words without an interface."""
+_SAY_NOTHING = frozenset(
+    """
+    the and for not now use add fix all any are but can did get got has had her him his how its let may new nor off old
+    one our out own put run say see set she the too top try two via was way who why yes yet you test tests when with
+    that from into then str int def var let nil err get obj arg args val key self none true false assert equal expect
+    """.split()  # noqa: SIM905 - words are easier to read
+)
+"""Words that instructions and tests share whatever they are about."""
 _MANY_STEMS = 5
 """Words that say enough where one of them is shared with the failing tests."""
 
@@ -113,8 +121,8 @@ def _checked(tests: FailingTests, changed: ChangedCode) -> set[str]:
 
 def _stems(text: str) -> set[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text.replace("_", " "))
-    words = {word.lower().rstrip("s")[:5] for word in re.findall(r"[^\W\d_]{4,}", spaced)}
-    return words - {"test", "when", "with", "that", "from", "into", "then"}
+    words = {word.lower() for word in re.findall(r"[^\W\d_]{3,}", spaced)}
+    return {word.rstrip("s")[:5] for word in words - _SAY_NOTHING}
 
 
 def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
