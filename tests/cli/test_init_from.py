@@ -111,7 +111,7 @@ def test_a_suite_never_becomes_a_part_of_the_skill(outweigh: Any, tmp_path: Path
         (["--from-skill", "nowhere"], "nowhere; name a skill's folder"),
         (["--from-skill", "SKILL", "-a", "claud-code"], "Did you mean 'claude-code'?"),
         (["--from-skill", "SKILL", "-a", "aider"], "aider does not support skills"),
-        (["-a", "codex"], "name it with --from or --from-skill"),
+        (["-a", "codex"], "name it with --from, --from-skill or --from-git"),
         (["--from", "SKILL", "--from-skill", "SKILL"], "not allowed with argument"),
     ],
 )

@@ -54,7 +54,7 @@ def prune_suite(request: PruneRequest) -> tuple[PrunedSuite, WrittenSelection]:
     chosen = ChosenTasks(
         of=len(outcomes.tasks),
         arms=list(runs.arms),
-        repeats="odd" if runs.odd_only else "all",
+        by_repeats="odd" if runs.odd_only else "all",
         at=datetime.now(UTC),
         expected_share=round(pruned.expected, 4),
         measured_share=None if pruned.measured is None else max(0.0, round(pruned.measured.share, 4)),

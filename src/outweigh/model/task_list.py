@@ -24,8 +24,8 @@ class ChosenTasks(Spec, frozen=True, kw_only=True):
 
     of: Annotated[int, Meta(ge=1)]
     arms: Annotated[list[Name], Meta(min_length=1)]
-    repeats: Literal["all", "odd"]
-    at: Moment
+    by_repeats: Literal["all", "odd"]
+    at: Annotated[Moment, Meta(description="a moment such as 2026-11-16T12:00:00Z")]
     expected_share: Share | None = None
     measured_share: Share | None = None
 
@@ -33,11 +33,12 @@ class ChosenTasks(Spec, frozen=True, kw_only=True):
         """Whether the tasks were chosen by this run; a run that began later was not there yet."""
         if run.started_at is not None and run.started_at > self.at:
             return False
-        return run.trial.arm in self.arms and (self.repeats == "all" or run.trial.repeat % 2 == 1)
+        return run.trial.arm in self.arms and (self.by_repeats == "all" or run.trial.repeat % 2 == 1)
 
     def describe(self, tasks: int) -> str:
         """What a reader of results must know."""
-        runs, arms = "the runs" if self.repeats == "all" else "every other repeat", quote_names(self.arms, SHOWN_ARMS)
+        runs = "the runs" if self.by_repeats == "all" else "every other repeat"
+        arms = quote_names(self.arms, SHOWN_ARMS)
         return (
             f"the {tasks} tasks were chosen of {self.of} by {runs} of {arms} that were made before "
             f"{self.at:%Y-%m-%d %H:%M} UTC; those runs do not count."

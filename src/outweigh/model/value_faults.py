@@ -6,7 +6,7 @@ it, so it is loaded only when there is an error.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from difflib import get_close_matches
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple
@@ -224,6 +224,8 @@ def _python_type(kind: inspect.Type) -> Any:
             found = bool
         case inspect.DateType():
             found = date
+        case inspect.DateTimeType(tz=zone):
+            found = Annotated[datetime, Meta(tz=zone)]
         case (
             inspect.ListType(min_length=least, max_length=most)
             | inspect.VarTupleType(min_length=least, max_length=most)
