@@ -73,6 +73,11 @@ def test_a_folder_that_is_no_repository_is_refused_and_nothing_is_left(outweigh:
     assert not (tmp_path / "mined").exists()
 
 
+def test_a_folder_that_does_not_exist_is_named(outweigh: Outweigh, tmp_path: Path) -> None:
+    answer = outweigh("init", str(tmp_path / "mined"), "--from-git", str(tmp_path / "nowhere"))
+    assert (answer.code, f"there is no folder {tmp_path / 'nowhere'}" in answer.err) == (2, True)
+
+
 def test_a_shallow_clone_is_refused_with_the_way_out(outweigh: Outweigh, history: Path, tmp_path: Path) -> None:
     shallow = tmp_path / "shallow"
     subprocess.run(

@@ -74,6 +74,8 @@ def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]
     """Open the history of the repository that contains a folder; raise UsageError where there is none to mine."""
     if shutil.which("git") is None:
         raise UsageError("git was not found, and a history is read with it. Install git, and try again.")
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}; name the repository whose history is to be read.")
     try:
         found = _ask(folder, "rev-parse", "--git-path", "objects")
         shallow = _ask(folder, "rev-parse", "--is-shallow-repository")
