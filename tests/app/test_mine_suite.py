@@ -1,16 +1,20 @@
 """What is mined is tried with what the change needs, by the commands that the user states."""
 
+import fcntl
 import os
 import subprocess
 import sys
 from pathlib import Path
 from time import sleep
 
+import pytest
 from tests.mining.tally_history import make_tally_history
 from tests.prerequisites import needs
 from tests.repositories import Repository
 
 from outweigh.app.mine_suite import MineRequest, mine_suite
+from outweigh.errors import UsageError
+from outweigh.mining.journal import JOURNAL_FILE
 from outweigh.workspace.overlay_mount import overlay_mounts_below
 
 PACKAGE = '{"name": "kettle", "version": "1.0.0", "dependencies": {%s}}\n'
@@ -44,6 +48,22 @@ def test_a_dependency_that_the_change_adds_is_installed_for_its_task(tmp_path: P
 
     (result,) = mined.results.values()
     assert result.is_proven, result
+
+
+@needs("bubblewrap")
+def test_a_folder_that_another_process_mines_into_is_left_alone(tmp_path: Path) -> None:
+    """The other process may be writing the last line, which is a half one until it has ended."""
+    history, folder = make_tally_history(tmp_path / "tally", features=1), tmp_path / "mined"
+    folder.mkdir()
+    (folder / JOURNAL_FILE).write_bytes(b'{"half a li')
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another process is mining"):
+            mine_suite(MineRequest(repository=history, folder=folder))
+    finally:
+        os.close(lock)
+    assert (folder / JOURNAL_FILE).read_bytes() == b'{"half a li'
 
 
 @needs("bubblewrap")

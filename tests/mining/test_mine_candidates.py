@@ -11,9 +11,8 @@ import pytest
 
 from outweigh.errors import UsageError
 from outweigh.mining.candidate import Candidate, CandidateKind
-from outweigh.mining.candidate_order import spread_candidates
 from outweigh.mining.journal import JOURNAL_FILE, CandidateState, MinedCandidate, MiningJournal, read_journal
-from outweigh.mining.mine_candidates import MiningLoop, MiningProgress, mine_candidates
+from outweigh.mining.mine_candidates import MiningLoop, MiningProgress, mine_candidates, spread_candidates
 
 SETTINGS = "as-usual"
 

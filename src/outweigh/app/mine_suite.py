@@ -4,7 +4,7 @@ import fcntl
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from hashlib import sha256
@@ -19,13 +19,12 @@ from outweigh.app.suite_sandbox import sandbox_name
 from outweigh.app.suite_size import points_to_see, tasks_to_see
 from outweigh.errors import UsageError
 from outweigh.mining.candidate import HistoryScan
-from outweigh.mining.candidate_order import spread_candidates
 from outweigh.mining.change_rules import HistorySettings
 from outweigh.mining.dependencies import DependencyOptions
 from outweigh.mining.family import families
 from outweigh.mining.history import explain, scan_history
 from outweigh.mining.journal import JOURNAL_FILE, CandidateState, MinedCandidate, MiningJournal
-from outweigh.mining.mine_candidates import MiningLoop, MiningProgress, count_kept, mine_candidates
+from outweigh.mining.mine_candidates import MiningLoop, MiningProgress, count_kept, mine_candidates, spread_candidates
 from outweigh.mining.repository import open_history
 from outweigh.mining.training_cutoff import training_cutoff
 from outweigh.mining.try_candidate import MiningSetting, open_mining
@@ -117,10 +116,10 @@ class MinedSuite:
         return sum(each.is_proven for each in self.results.values())
 
     @property
-    def before_cutoff(self) -> int:
-        """The tasks whose solution the model may know from its training."""
+    def before_cutoff(self) -> int | None:
+        """The tasks whose solution the model may know from its training; None where that day is not known."""
         last, tasks = self.cutoff, (each for each in self.results.values() if each.state is CandidateState.KEPT)
-        return 0 if last is None else sum(each.date.date() <= last for each in tasks)
+        return None if last is None else sum(each.date.date() <= last for each in tasks)
 
     @property
     def exhausted(self) -> bool:
@@ -240,17 +239,22 @@ def _own_folder(request: MineRequest) -> Iterator[MiningJournal]:
         raise UsageError(f"{folder} is there already and is not a mined suite; name another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    journal = MiningJournal(folder)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield journal
-    except BlockingIOError:
-        raise UsageError(f"another process is mining into {folder}; wait until it has ended.") from None
+        _take(lock, folder)
+        # Only now: opening the journal removes half a line, which another process may be writing.
+        with closing(MiningJournal(folder)) as journal:
+            yield journal
     finally:
-        journal.close()
         os.close(lock)
         if not was_there and not (folder / JOURNAL_FILE).exists():
             remove_tree(folder)
+
+
+def _take(lock: int, folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"another process is mining into {folder}; wait until it has ended.") from None
 
 
 SUITE_COMMENT = """\

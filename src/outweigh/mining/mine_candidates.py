@@ -1,6 +1,7 @@
 """Tries candidates one after the other, several at once, until there are tasks enough; each result is kept at once."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from threading import Event
@@ -119,3 +120,18 @@ def _twin(found: MinedCandidate, others: Iterable[MinedCandidate]) -> MinedCandi
         if other.state is CandidateState.KEPT and shared and tests == set(other.fail_to_pass):
             return other
     return None
+
+
+def spread_candidates(candidates: Sequence[Candidate], family_of: Callable[[Candidate], str]) -> list[Candidate]:
+    """Every candidate once. First the newest of every sub-system and year, then the second newest of each, and so on.
+
+    Whoever stops early has tasks from all of the history rather than from its last month or its largest folder.
+    """
+    newest_first = sorted(candidates, key=lambda each: (each.date, each.fix), reverse=True)
+    place: Counter[tuple[str, int]] = Counter()
+    ranks: dict[str, int] = {}
+    for candidate in newest_first:
+        cell = family_of(candidate), candidate.date.year
+        ranks[candidate.fix] = place[cell]
+        place[cell] += 1
+    return sorted(newest_first, key=lambda each: ranks[each.fix])

@@ -5,18 +5,17 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from outweigh.errors import UsageError
-from outweigh.workspace.git import RAW_ATTRIBUTES, GitError, git
+from outweigh.workspace.git import GitError, git
 from outweigh.workspace.revisions import (
     ANY_OWNER,
     NO_FETCH,
     GitRevisions,
     TreeEntry,
+    borrowed_objects,
     list_commit,
     read_contents,
-    repository_settings,
 )
 
 
@@ -93,14 +92,7 @@ def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]
         )
     head = GitRevisions(folder).commit(ref)
     objects = Path(folder, os.fsdecode(found).rstrip("\n")).resolve()
-    with TemporaryDirectory(prefix="outweigh-history-") as name:
-        own = Path(name)
-        for part in ("objects/info", "refs", "info"):
-            (own / part).mkdir(parents=True)
-        (own / "HEAD").write_text("ref: refs/heads/none\n")
-        (own / "config").write_text(repository_settings(head))
-        (own / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
-        (own / "info/attributes").write_text(RAW_ATTRIBUTES)
+    with borrowed_objects(objects, head) as own:
         yield HistoryRepository(own, head, tags)
 
 

@@ -119,15 +119,22 @@ class GitRevisions:
         objects = Path(
             self._folder, self._rev_parse("--git-path", "objects", why="it is not in a git repository")
         ).resolve()
-        with TemporaryDirectory(prefix="outweigh-git-") as name:
-            folder = Path(name)
-            for part in ("objects/info", "refs", "info"):
-                (folder / part).mkdir(parents=True)
-            (folder / "HEAD").write_text("ref: refs/heads/none\n")
-            (folder / "config").write_text(repository_settings(commit))
-            (folder / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
-            (folder / "info/attributes").write_text(RAW_ATTRIBUTES)
+        with borrowed_objects(objects, commit) as folder:
             yield folder
+
+
+@contextmanager
+def borrowed_objects(objects: Path, commit: str) -> Iterator[Path]:
+    """A private bare repository that reads the objects of another and has none of its settings."""
+    with TemporaryDirectory(prefix="outweigh-git-") as name:
+        folder = Path(name)
+        for part in ("objects/info", "refs", "info"):
+            (folder / part).mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/none\n")
+        (folder / "config").write_text(repository_settings(commit))
+        (folder / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
+        (folder / "info/attributes").write_text(RAW_ATTRIBUTES)
+        yield folder
 
 
 def repository_settings(commit: str) -> str:

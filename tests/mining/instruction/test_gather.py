@@ -6,7 +6,8 @@ from pathlib import Path
 from tests.repositories import Repository
 
 from outweigh.mining.candidate import Candidate, CandidateKind
-from outweigh.mining.instruction.gather import gather_change, is_changelog
+from outweigh.mining.fix_text import is_changelog
+from outweigh.mining.instruction.gather import gather_change
 from outweigh.mining.repository import open_history
 
 BASE = {

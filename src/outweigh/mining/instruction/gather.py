@@ -6,14 +6,10 @@ from dataclasses import replace
 
 from outweigh.mining.candidate import Candidate
 from outweigh.mining.fairness import ChangedCode
+from outweigh.mining.fix_text import is_changelog
 from outweigh.mining.instruction.facts_of_change import added_source, failing_tests
 from outweigh.mining.repository import HistoryRepository
 
-_CHANGELOG = re.compile(
-    r"(?:^|/)(?:change(?:s|log)?|news|history|releases?|release[-_]notes)(?:\.(?:md|markdown|rst|txt|adoc|org|html))?$"
-    r"|(?:^|/)(?:changelog|changes|news|newsfragments)(?:\.d)?/",
-    re.IGNORECASE,
-)
 _CLOSED_ISSUE = re.compile(
     r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[:\s]+(?:[\w-]+/[\w.-]+)?#(\d+)", re.IGNORECASE
 )
@@ -55,11 +51,6 @@ def gather_change(
         issue=_issue(candidate.message, read_issue) if read_issue else "",
     )
     return replace(changed, known_at_base=_known_at_base(history, base, changed))
-
-
-def is_changelog(path: str) -> bool:
-    """Whether a file tells users what changed."""
-    return bool(_CHANGELOG.search(path))
 
 
 def _issue(message: str, read_issue: ReadIssue) -> str:
