@@ -140,7 +140,7 @@ def test_an_unknown_key_in_any_table_is_told_at_the_key(source: str) -> None:
             continue
         if path and path[-1] in ("tolerances", "options", "models", "mcp_servers", "arms", "tasks", "categories"):
             continue
-        if path and path[-1] in ("model_aliases", "providers", "headers"):
+        if path and path[-1] in ("model_aliases", "providers", "headers", "parts", "hooks"):
             continue
         document: Any = put(None, (*at, *path, "no_such_key"), 1)
         for place, tag in tags.items():
@@ -180,7 +180,8 @@ ARMS = '[arms.a]\nagent = "noop"\n[arms.b]\nagent = "noop"\n'
         (f"{START}{ARMS}retries = 2", '8:1: unknown key "retries" in [arms.b]; it belongs in [limits] or [[judges]].'),
         (
             f"{START}{ARMS}repeats = 2",
-            '8:1: unknown key "repeats" in [arms.b]; it belongs in the top level of the file.',
+            '8:1: unknown key "repeats" in [arms.b]; it belongs in the top level of the file or [[designs]] or '
+            "[tiers.NAME].",
         ),
         (f"{START}arms.a.flags = ['x', 3]", "4:22: arms.a.flags[1] must be text, not 3."),
         (f"{START}{ARMS}[[judges]]\nname = 'j'", '8:1: [[judges]] needs the key "backend", which must be a name of'),

@@ -12,6 +12,7 @@ from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.base import SafeName, Spec, VariableName
 from outweigh.model.provider import HeaderName, HeaderValue, ProviderIdentity
 from outweigh.model.task import WorkspacePath
+from outweigh.model.tiers import InheritSpec, TierNumber
 
 DEFAULT_START_SECONDS = 60.0
 
@@ -38,7 +39,9 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
     model: str | None = None
     provider: SafeName | None = None
     auth: Literal["key", "login"] | None = None
-    tier: Annotated[int, Meta(ge=0)] | None = None
+    tier: TierNumber | None = None
+    inherit: InheritSpec | None = None
+    parts: list[SafeName] = []  # noqa: RUF012
     files: WorkspacePath | None = None
     from_git: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
     git_folder: WorkspacePath | None = None

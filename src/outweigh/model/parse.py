@@ -14,7 +14,7 @@ from outweigh.model.rubric import CategoryRubric, Rubric, rubric_from_categories
 from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import SuiteSpec
 
-_ADDED_LISTS = ("skills", "secrets", "flags", "git_paths")
+_ADDED_LISTS = ("parts", "skills", "secrets", "flags", "git_paths")
 _ADDED_TABLES = ("mcp_servers", "environment", "options")
 
 
@@ -53,7 +53,7 @@ def _merge(parent: ArmSpec, child: ArmSpec) -> ArmSpec:
             changes[field] = [*theirs, *(item for item in mine if item not in theirs)]
         elif field in _ADDED_TABLES:
             changes[field] = {**theirs, **mine}
-        elif field not in ("extends", "tier", "same_as") and mine is None:
+        elif field not in ("extends", "tier", "inherit", "same_as") and mine is None:
             changes[field] = theirs
     return msgspec.structs.replace(child, extends=None, **changes)
 

@@ -10,9 +10,11 @@ from msgspec import Meta
 
 from outweigh.model.arm import ArmSpec
 from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec, VariableName
+from outweigh.model.parts import DesignSpec, PartSpec
 from outweigh.model.provider import ApiFamily, NamedProviderSpec, ProviderSpec
 from outweigh.model.task import WorkspacePath
 from outweigh.model.task_list import ChosenTasks
+from outweigh.model.tiers import TierKey, TierSpec
 
 Passes = Annotated[int, Meta(ge=1, le=5)]
 Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
@@ -236,12 +238,16 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     """The content of a `suite.toml`. Reused runs of the baseline are stale beyond `reuse_max_age`.
 
     Its paths are relative to `folder`, which is relative to the file. `chosen` says how its tasks were chosen.
+    `parts` are what arms and `designs` are composed of; `tiers` names the tiers of a ladder by their numbers.
     """
 
     name: SafeName
     tasks: Annotated[list[str], Meta(min_length=1)]
     arms: dict[SafeName, ArmSpec]
     baseline: SafeName
+    parts: dict[SafeName, PartSpec] = {}  # noqa: RUF012 - msgspec copies defaults
+    designs: list[DesignSpec] = []  # noqa: RUF012
+    tiers: dict[TierKey, TierSpec] = {}  # noqa: RUF012
     repeats: Repeats | None = None
     seed: Annotated[int, Meta(ge=0)] = 0
     budget_usd: Dollars | None = None

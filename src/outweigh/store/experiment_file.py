@@ -16,9 +16,12 @@ import msgspec
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
 from outweigh.model.look_plan import LookPlan
+from outweigh.model.parse import inherit
+from outweigh.model.parts import DesignSpec
 from outweigh.model.run_record import POLICY_VERSION_LABEL, RULES_LABEL
 from outweigh.model.suite import Age, Executor, PolicySpec, QuarantinedTask, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
+from outweigh.model.tiers import InheritSpec, TierSpec
 from outweigh.store.arm_versions import ArmVersion, suite_arm, versions_of
 from outweigh.store.durable_files import write_atomic
 from outweigh.verdict.evidence_settings import CURRENT_VERSION
@@ -45,6 +48,8 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     `arms` are all that were ever run here. `current` says which of them the arms of the suite are now; empty where
     nothing has changed since the first run. `versions` are the arms that came later.
     `quarantine` are the tasks that the suite sets aside: `tasks` may still name them, and their runs do not count.
+    `parts` are the parts that each arm is composed of, `designs` the designs that made arms of parts, `tier_settings`
+    what the suite says about its tiers, and `inherits` which arms are built on the best arm of lower tiers.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -68,6 +73,10 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     current: dict[str, str] = {}
     versions: dict[str, ArmVersion] = {}
     quarantine: tuple[QuarantinedTask, ...] = ()
+    parts: dict[str, tuple[str, ...]] = {}
+    designs: tuple[DesignSpec, ...] = ()
+    tier_settings: dict[str, TierSpec] = {}
+    inherits: dict[str, InheritSpec] = {}
 
     @property
     def counted_tasks(self) -> tuple[str, ...]:
@@ -148,6 +157,10 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         current=_current(known, arms, versions),
         versions={} if known is None else {**known.versions, **_new_versions(known, arms, versions)},
         quarantine=tuple(spec.quarantine),
+        parts={name: tuple(inherit(name, spec.arms).parts) for name in spec.arms if inherit(name, spec.arms).parts},
+        designs=tuple(spec.designs),
+        tier_settings=spec.tiers,
+        inherits={name: arm.inherit for name, arm in spec.arms.items() if arm.inherit is not None},
     )
     if known is not None:
         check_experiment(folder, spec, tasks, arms, known, versions)
