@@ -20,7 +20,7 @@ class PartSpec(Spec, frozen=True, kw_only=True):
     `instructions` is text, and `instructions_file` a file of the suite's folder, of which `sections` are taken by
     heading or by the start of a bullet; without `sections` it is the whole file. Instructions of several parts are
     written into one file, in the order in which the suite defines the parts. `agents` are sub-agents' files, `hooks`
-    is a table as the agent's settings have it, and `files` is a folder that is laid over the workspace.
+    is a table as the agent's settings have it, and `files` is a folder that is copied into the workspace.
     """
 
     instructions: str | None = None
