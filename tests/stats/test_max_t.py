@@ -1,0 +1,119 @@
+"""Several contrasts at once: by hand for one contrast, as properties for many, and beside scipy's multivariate t."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from outweigh.stats.max_t import max_t
+
+DELTAS = np.array([6.0, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75])  # Darwin's maize, see Fisher
+RNG = np.random.default_rng(7)
+CORRELATED = RNG.normal(0.4, 1, (20, 1)) + RNG.normal(0, 1, (20, 5)) * 0.5
+
+
+def test_one_contrast_is_a_t_test() -> None:
+    only = max_t(DELTAS.mean(), DELTAS[:, None], draws=20_000).contrasts[0]
+
+    assert only.t == pytest.approx(2.147987, abs=1e-6)
+    assert only.p_value == only.holm == pytest.approx(0.0497029, abs=1e-7)
+    assert only.adjusted == pytest.approx(0.0497, abs=0.005)
+    assert only.interval is not None
+    assert (only.interval.low, only.interval.high) == pytest.approx((0.0312, 41.8354), abs=1e-3)
+
+
+def test_the_critical_value_lies_between_one_test_and_bonferroni() -> None:
+    result = max_t(CORRELATED.mean(axis=0), CORRELATED, draws=20_000)
+
+    assert result.critical is not None
+    assert stats.t.ppf(0.975, 19) < result.critical < stats.t.ppf(1 - 0.025 / 5, 19)
+
+
+def test_independent_contrasts_need_the_critical_value_of_sidak() -> None:
+    independent = np.random.default_rng(3).normal(size=(400, 6))
+
+    critical = max_t(independent.mean(axis=0), independent, draws=40_000).critical
+
+    assert critical == pytest.approx(stats.t.ppf((1 + 0.95 ** (1 / 6)) / 2, 399), abs=0.04)
+
+
+def test_the_critical_value_is_that_of_a_multivariate_t_from_scipy() -> None:
+    correlation = np.corrcoef(CORRELATED.T)
+    normal = stats.multivariate_normal(cov=correlation).rvs(200_000, random_state=1)
+    deviate = np.quantile(np.abs(normal).max(axis=1), 0.95)
+
+    critical = max_t(CORRELATED.mean(axis=0), CORRELATED, draws=40_000).critical
+
+    assert critical == pytest.approx(stats.t.ppf(stats.norm.cdf(deviate), 19), abs=0.06)
+
+
+def test_copies_of_one_contrast_cost_nothing() -> None:
+    once = max_t(DELTAS.mean(), DELTAS[:, None])
+    thrice = max_t([DELTAS.mean()] * 3, np.column_stack([DELTAS] * 3))
+
+    assert thrice.critical == once.critical
+    assert {contrast.adjusted for contrast in thrice.contrasts} == {once.contrasts[0].adjusted}
+    assert thrice.contrasts[0].holm == pytest.approx(3 * 0.0497029, abs=1e-6)
+
+
+def test_stepping_down_never_makes_a_p_value_smaller_than_its_own_or_larger_than_bonferroni() -> None:
+    shifted = CORRELATED + np.array([0, 0.2, -0.9, 0.4, -0.5])
+    result = max_t(shifted.mean(axis=0), shifted, draws=20_000)
+
+    for contrast in result.contrasts:
+        assert contrast.p_value is not None
+        assert contrast.adjusted is not None
+        assert contrast.p_value - 0.006 <= contrast.adjusted <= min(1.0, 5 * contrast.p_value) + 0.006
+    largest_first = sorted(result.contrasts, key=lambda contrast: -abs(contrast.t or 0))
+    adjusted = [contrast.adjusted for contrast in largest_first if contrast.adjusted is not None]
+    assert adjusted == sorted(adjusted)
+
+
+def test_signs_units_and_order_do_not_matter() -> None:
+    result = max_t(CORRELATED.mean(axis=0), CORRELATED)
+    turned = max_t(-3 * CORRELATED.mean(axis=0)[::-1], -3 * CORRELATED[:, ::-1])
+
+    assert turned.critical == pytest.approx(result.critical)
+    assert [contrast.adjusted for contrast in turned.contrasts] == [
+        contrast.adjusted for contrast in result.contrasts[::-1]
+    ]
+
+
+def test_influences_may_be_centred() -> None:
+    centred = CORRELATED - CORRELATED.mean(axis=0)
+    one, other = (max_t(CORRELATED.mean(axis=0), table) for table in (CORRELATED, centred))
+
+    assert [c.t for c in one.contrasts] == pytest.approx([c.t for c in other.contrasts])
+    assert one.critical == pytest.approx(other.critical)
+
+
+def test_a_contrast_that_does_not_vary_has_no_interval_and_changes_no_other() -> None:
+    constant = np.column_stack([DELTAS, np.full(15, 0.1)])
+    alone, beside = max_t(DELTAS.mean(), DELTAS[:, None]), max_t([DELTAS.mean(), 0.1], constant)
+
+    assert beside.contrasts[0] == alone.contrasts[0]
+    assert (beside.contrasts[1].simultaneous, beside.contrasts[1].adjusted) == (None, None)
+    assert "same value" in (beside.contrasts[1].reason or "")
+
+
+def test_one_unit_shows_no_spread() -> None:
+    result = max_t([1.0, 2.0], [[1.0, 2.0]])
+
+    assert result.critical is None
+    assert {contrast.reason for contrast in result.contrasts} == {"an interval needs at least 2 units, not 1"}
+
+
+def test_what_is_not_a_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        max_t([1.0], [[1.0], [np.nan]])
+
+
+def test_of_twelve_tasks_without_any_effect_few_studies_call_one() -> None:
+    called = 0
+    for seed in range(200):
+        tasks = np.random.default_rng(seed).normal(size=(12, 1)) + np.random.default_rng(seed + 999).normal(
+            size=(12, 6)
+        )
+        result = max_t(tasks.mean(axis=0), tasks, draws=400, seed=seed)
+        called += any(contrast.adjusted is not None and contrast.adjusted <= 0.05 for contrast in result.contrasts)
+
+    assert called <= 16  # 5 % of 200 and two standard deviations
