@@ -19,8 +19,9 @@ def anthropic(role: str, block: dict[str, Any], *tools: dict[str, Any]) -> tuple
     return anthropic_messages.read_request(body).deferred_tools
 
 
-def test_claude_code_lists_them_among_the_users_messages() -> None:
-    found = anthropic("user", {"type": "text", "text": REMINDER}, {"name": "ToolSearch"}, {"name": "Bash"})
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_claude_code_lists_them_in_a_message_of_the_user_or_of_the_system(role: str) -> None:
+    found = anthropic(role, {"type": "text", "text": REMINDER}, {"name": "ToolSearch"}, {"name": "Bash"})
 
     assert "mcp__zoo__feed_the_zebra" in found
     assert not any(name.startswith(("bad", "mcp__bad")) for name in found)

@@ -57,7 +57,7 @@ def _deferred_tools(body: JsonObject, offered: tuple[str, ...]) -> Iterator[str]
     for tool in dicts_at(body, "tools"):
         if tool.get("defer_loading") is True:
             yield str_at(tool, "name") or ""
-    messages = (message for message in dicts_at(body, "messages") if message.get("role") == "user")
+    messages = (message for message in dicts_at(body, "messages") if message.get("role") in ("user", "system"))
     blocks = (block for message in messages for block in _blocks(message) if block.get("type") == "text")
     yield from listed_deferred_tools(offered, (str_at(block, "text") or "" for block in blocks))
 

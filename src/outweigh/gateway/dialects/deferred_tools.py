@@ -12,7 +12,7 @@ _SOURCES = re.compile(r"following sources:\n((?:- .*\n?)+)")
 def listed_deferred_tools(offered: Iterable[str], texts: Iterable[str]) -> Iterator[str]:
     """The names in lists of deferred tools, one on a line, where the request offers a tool that searches for them.
 
-    Claude Code puts such a list among the user's messages, Qwen Code into the system prompt.
+    Claude Code puts such a list into a message of the user's or of the system, Qwen Code into the system prompt.
     """
     if not any(_SEARCHES_TOOLS.search(tool) for tool in offered):
         return
