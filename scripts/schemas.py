@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from outweigh.model.choice import ChoiceRecord
 from outweigh.model.codec import Attempt
 from outweigh.model.judgment import Calibration, Judgment, Preference
 from outweigh.model.line_seal import CHECKSUM_KEY
@@ -25,6 +26,7 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "run_record": RunRecord,
     "judgment": Judgment,
     "preference": Preference,
+    "choice": ChoiceRecord,
     "calibration": Calibration,
     "attempt": Attempt,
     "experiment": ExperimentFile,
@@ -35,7 +37,7 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "ledger": LedgerLine,
     "scan": ScanFile,
 }
-SEALED = (RunRecord, Judgment, Preference)
+SEALED = (RunRecord, Judgment, Preference, ChoiceRecord)
 """What is stored as JSON Lines, each with its checksum as its last key."""
 
 WRITTEN: dict[str, type[msgspec.Struct]] = {

@@ -17,8 +17,8 @@ from tests.interop.foreign_suites import (
 from tests.repositories import Repository
 
 from outweigh.engine.load_suite import load_suite
-from outweigh.model.codec import refuse_invalid
-from outweigh.model.judgment import Judgment, Preference
+from outweigh.model.codec import Record, refuse_invalid
+from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
 from outweigh.store.records import RecordReader
 from outweigh.verdict.policy import check_policy
@@ -40,7 +40,7 @@ def change(suite: Path, *changes: tuple[str, str]) -> None:
     (suite / "suite.toml").write_text(text + LOCAL)
 
 
-def records(store: Path) -> list[RunRecord | Judgment | Preference]:
+def records(store: Path) -> list[Record]:
     return [located.record for located in RecordReader(str(store)).records(refuse_invalid)]
 
 

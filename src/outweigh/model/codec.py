@@ -13,6 +13,7 @@ import msgspec
 
 from outweigh.errors import EvidenceError
 from outweigh.model.base import Amount, Count, Json, Moment, Name, Ordinal, RunId, Stored
+from outweigh.model.choice import ChoiceRecord
 from outweigh.model.failure import Status
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.line_seal import CHECKSUM_KEY, unseal
@@ -119,7 +120,12 @@ def _success_check(run: CollectedRun) -> CheckResult:
     )
 
 
-VERSIONS: Mapping[str, int] = {"outweigh.run": 1, "outweigh.judgment": 1, "outweigh.preference": 1}
+VERSIONS: Mapping[str, int] = {
+    "outweigh.run": 1,
+    "outweigh.judgment": 1,
+    "outweigh.preference": 1,
+    "outweigh.choice": 1,
+}
 """The version of each stored schema that this release writes."""
 
 UPGRADE_STEPS: Mapping[str, Callable[[Json], Json]] = {}
@@ -178,7 +184,7 @@ def decode_attempt(line: bytes) -> Attempt:
     return _attempt_decoder.decode(line)
 
 
-Record = RunRecord | Judgment | Preference
+Record = RunRecord | Judgment | Preference | ChoiceRecord
 
 RECORD_LINE_LIMIT = 1_000_000
 """A record's line must be shorter than this many bytes; transcripts and diffs are artifacts, not fields."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.errors import EvidenceError, MissingExtraError, requires_extra
+from outweigh.model.choice import ChoiceRecord
 from outweigh.model.codec import LocatedRecord, OnInvalid, Record, decode_lines, encode
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.run_record import CheckResult
@@ -115,6 +116,8 @@ def _row(record: Record) -> dict[str, Any]:
     }
     if isinstance(record, Judgment):
         return row | {"run_id": record.run_id, "judge": record.judge.name}
+    if isinstance(record, ChoiceRecord):
+        return row | {"arm": record.arm}
     if isinstance(record, Preference):
         return row | {"task_id": record.task_id, "repeat": record.repeat, "judge": record.judge.name}
     usage = record.usage

@@ -3,6 +3,7 @@
 - `lock`: which process writes here
 - `runs-<writer>.jsonl`: finished runs, one sealed line each
 - `judgments-<writer>.jsonl`, `preferences-<writer>.jsonl`: what judges answered about one run and about two, likewise
+- `choices.jsonl`: which arms the inheriting arms are built on, likewise (store/choice_file.py)
 - `attempts-<writer>.log`: attempts that were begun, one sealed line each; not evidence, hence not `.jsonl`
 - `artifacts/ab/ab12…`: transcripts, diffs and outputs by their SHA-256
 """
@@ -26,6 +27,7 @@ from outweigh.model.line_seal import seal
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.store.append_log import AppendLog
 from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.choice_file import CHOICES_FILE
 from outweigh.store.durable_files import make_folder, sync_folder
 from outweigh.store.log_repair import LogRepair, refuse_damage, repair_log
 from outweigh.store.sealed_lines import seal_attempt, seal_judgment, seal_run, unseal_attempt
@@ -180,6 +182,7 @@ class FolderRunStore:
         self._repair(_RUNS, self._note_record)
         self._repair(_JUDGMENTS, decode)
         self._repair(_PREFERENCES, decode)
+        self._repair(CHOICES_FILE, decode)
         self._repair(ATTEMPT_LOGS, self._note_attempt)
 
     def _repair(self, pattern: str, take: Callable[[bytes], object]) -> None:

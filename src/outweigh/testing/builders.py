@@ -1,16 +1,19 @@
 """Builders of records for tests: every field that a test does not name has a plausible, known value."""
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from outweigh.compare.evidence import Evidence, gather
+from outweigh.model.choice import ChoiceCandidate, ChoiceRecord
 from outweigh.model.codec import LocatedRecord, Record
 from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionScore, JudgeIdentity, Judgment, Preference, ShownRun
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Trial
+from outweigh.model.tiers import InheritSpec
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage, reported_cost
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric
@@ -110,6 +113,37 @@ def a_preference(first: RunRecord, second: RunRecord, **fields: Any) -> Preferen
     return msgspec.structs.replace(answer, **fields)
 
 
+def a_choice(arm: str = "inheriting", chosen: str | None = "baseline", **fields: Any) -> ChoiceRecord:
+    """A choice of one arm of tier 0 among two."""
+    candidates = tuple(
+        ChoiceCandidate(
+            arm=name,
+            tier=0,
+            fingerprint="0" * 64,
+            runs=4,
+            value=value,
+            problem=None,
+            is_close=name == chosen,
+            tokens=1000.0,
+            cost_usd=0.1,
+            evidence_sha256="1" * 64,
+        )
+        for name, value in (("baseline", 0.75), ("variant", 0.5))
+    )
+    choice = ChoiceRecord(
+        arm=arm,
+        inherit=InheritSpec(best_of=[0]),
+        chosen=chosen,
+        reason="it is the best",
+        fingerprint=None if chosen is None else "2" * 64,
+        candidates=candidates,
+        choosing_repeats={"baseline": 2, "variant": 2},
+        lines={"runs-engine.jsonl": 8},
+        chosen_at=datetime(2026, 11, 16, tzinfo=UTC),
+    )
+    return msgspec.structs.replace(choice, **fields)
+
+
 def runs_of_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[RunRecord]:
     """The runs of one arm: `outcomes[t][r]` is whether repeat r + 1 of task t + 1 passed."""
     return [
@@ -125,6 +159,6 @@ def evidence_of(
     """Gather records, or lists of them, as if they had been read from a file."""
     flat: list[Record] = []
     for item in records:
-        flat.extend([item] if isinstance(item, RunRecord | Judgment | Preference) else item)
+        flat.extend([item] if isinstance(item, RunRecord | Judgment | Preference | ChoiceRecord) else item)
     located = (LocatedRecord(record, "records", number) for number, record in enumerate(flat, start=1))
     return gather(located, prices=PriceTables(), judge_rules=judge_rules, metrics=metrics)
