@@ -138,6 +138,14 @@ def test_changed_tests_must_pass_after_the_change(outcome: TestOutcome) -> None:
     assert fault_of({OLD: PASSED, NEW: outcome}, {OLD: PASSED, NEW: FAILED}, {}) is ProofFault.FIX_NOT_GREEN
 
 
+def test_changed_tests_that_no_report_names_are_not_called_failing() -> None:
+    assert fault_of({OLD: PASSED}, {OLD: PASSED}, {OLD: PASSED}) is ProofFault.TESTS_NOT_RUN
+
+
+def test_a_run_that_reports_no_test_at_all_does_not_pass() -> None:
+    assert fault_of({}, {OLD: PASSED}, {OLD: PASSED}) is ProofFault.FIX_NOT_GREEN
+
+
 def test_the_sample_of_what_must_stay_green_is_bounded_and_always_the_same() -> None:
     many = {f"tests.test_b::test_{number}": PASSED for number in range(400)}
 

@@ -99,8 +99,8 @@ def _green_tests(evidence: TestEvidence, runner: Runner) -> frozenset[str]:
     green = (changed | by_fixture) & evidence.green.passed()
     if not green:
         failing = sorted(name for name in changed if reported[name] is not TestOutcome.SKIPPED)
-        detail = quote_names(failing) if failing else _last_output(evidence.green)
-        raise UnprovenError(ProofFault.FIX_NOT_GREEN, detail)
+        fault = ProofFault.FIX_NOT_GREEN if changed or not reported else ProofFault.TESTS_NOT_RUN
+        raise UnprovenError(fault, quote_names(failing) if failing else _last_output(evidence.green))
     return green
 
 

@@ -9,6 +9,7 @@ class ProofFault(StrEnum):
     SETUP_FAILED = "its dependencies cannot be installed"
     NO_RUNNER = "no test runner was found"
     FIX_NOT_GREEN = "its tests do not pass after the change"
+    TESTS_NOT_RUN = "none of its changed tests is run"
     BASE_NOT_RED = "its tests pass before the change"
     WRONG_RED = "its tests fail before the change for another reason"
     FLAKY = "its tests do not give the same result three times"
