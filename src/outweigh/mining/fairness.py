@@ -23,7 +23,8 @@ class ChangedCode:
     have the hidden test files. `changelog` are the lines that the change adds to changelog files. `known_at_base` are
     names and texts of the change that stand somewhere in the files of the base, `missing_names` those without which
     the hidden tests could not be collected there. `typed` is what the user typed to an agent that made the change,
-    `issue` the title and text of the issue that it closes.
+    `issue` the title and text of the issue that it closes. `documentation` are the blocks of lines that the change adds
+    to documentation other than changelogs.
     """
 
     message: str
@@ -40,6 +41,7 @@ class ChangedCode:
     missing_names: tuple[str, ...] = ()
     typed: tuple[str, ...] = ()
     issue: str = ""
+    documentation: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

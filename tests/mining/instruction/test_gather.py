@@ -15,9 +15,12 @@ BASE = {
     "src/gone.py": "OLD = 1\n",
     "tests/test_net.py": "def test_connect():\n    pass\n",
     "docs/guide.md": "Use the proxy with care.\n",
+    "docs/speling.md": "A misspeled page.\n",
     "CHANGELOG.md": "# Changes\n\n- First release\n",
 }
 FIX = {
+    "docs/guide.md": "Use the proxy with care.\n\nName it with `proxy=`.\nIt is asked first.\n",
+    "docs/speling.md": "A misspelled page.\n",
     "src/net.py": 'def connect(host, proxy=None):\n    return host, proxy, "tunnel"\n',
     "src/gone.py": None,
     "tests/test_net.py": 'def test_connect():\n    assert connect("a", proxy="b") == ("a", "b", "tunnel")\n',
@@ -37,7 +40,7 @@ def test_files_messages_and_changelog_of_both_sides_are_read(tmp_path: Path) -> 
         message="Connect through a proxy (fixes #12)",
         source_files=("src/net.py",),
         test_files=("tests/test_net.py",),
-        other_files=("CHANGELOG.md",),
+        other_files=("CHANGELOG.md", "docs/guide.md", "docs/speling.md"),
         source_lines=2,
     )
 
@@ -56,6 +59,7 @@ def test_files_messages_and_changelog_of_both_sides_are_read(tmp_path: Path) -> 
     assert changed.tests_after == {"tests/test_net.py": FIX["tests/test_net.py"]}
     assert changed.subjects == ("a change",)
     assert changed.changelog == ("- Connections go through a *proxy*.",)
+    assert changed.documentation == ("\nName it with `proxy=`.\nIt is asked first.",)
     assert changed.missing_names == ("x",)
     assert changed.issue == "No proxy"
     assert changed.known_at_base == {"proxy"}

@@ -11,6 +11,7 @@ from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, LiteralText, TestFunction
 from outweigh.mining.instruction.other_code import other_facts
 from outweigh.mining.instruction.python_code import python_facts
+from outweigh.mining.instruction.stated_examples import is_example
 
 _LONGEST_FILE = 1_000_000
 
@@ -33,7 +34,7 @@ class FailingTests:
     """What the tests that must now pass contain: names, texts and imports, and the tests themselves.
 
     `members` are names after a dot, as a keyword or imported, `passed` keywords and keys alone; `names` are all names
-    that the tests do not define.
+    that the tests do not define. `examples` are texts of several lines that the tests did not have before.
     """
 
     names: frozenset[str]
@@ -42,6 +43,7 @@ class FailingTests:
     texts: tuple[LiteralText, ...]
     imports: frozenset[str]
     tests: tuple[TestFunction, ...]
+    examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     texts: list[LiteralText] = []
     imports: set[str] = set()
     functions: list[TestFunction] = []
+    known = {literal for path, text in changed.tests_before.items() for _, literal in facts(path, text).texts}
     for path, text in changed.tests_after.items():
         found = facts(path, text)
         lines, failing = _lines_that_count(path, text, changed, found)
@@ -118,6 +121,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
         texts=tuple(dict.fromkeys(texts)),
         imports=frozenset(imports),
         tests=tuple(functions),
+        examples=tuple(dict.fromkeys(text.shown for text in texts if text not in known and is_example(text.shown))),
     )
 
 

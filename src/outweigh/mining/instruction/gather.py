@@ -1,13 +1,15 @@
 """Reads what an instruction can be made of from the history."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from outweigh.mining.candidate import Candidate
+from outweigh.mining.changed_files import FileKind, classify
 from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.fix_text import is_changelog
 from outweigh.mining.instruction.facts_of_change import added_source, failing_tests
+from outweigh.mining.instruction.stated_examples import is_example
 from outweigh.mining.repository import HistoryRepository
 
 _CLOSED_ISSUE = re.compile(
@@ -46,6 +48,7 @@ def gather_change(
         fail_to_pass=tuple(fail_to_pass),
         passed_at_base=passed_at_base,
         changelog=_changelog_lines(history, candidate),
+        documentation=tuple(_documentation_blocks(history, candidate)),
         missing_names=tuple(missing_names),
         typed=tuple(typed),
         issue=_issue(candidate.message, read_issue) if read_issue else "",
@@ -92,6 +95,22 @@ def _changelog_lines(history: HistoryRepository, candidate: Candidate) -> tuple[
     removed = {" ".join(line[1:].split()) for line in lines if line.startswith("-")}
     added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
     return tuple(line for line in added if not line.strip() or " ".join(line.split()) not in removed)
+
+
+def _documentation_blocks(history: HistoryRepository, candidate: Candidate) -> Iterator[str]:
+    """The lines that a change adds to documentation in one place; corrections of what is there do not count."""
+    pages = [path for path in (*candidate.other_files, *candidate.source_files) if classify(path) is FileKind.DOCS]
+    if not pages:
+        return
+    options = ("--no-ext-diff", "--no-textconv", "--no-color", "--unified=0")
+    patch = history.read(
+        "diff", *options, candidate.base, candidate.fix, "--", *(f":(literal){page}" for page in pages)
+    )
+    for hunk in re.split(r"^@@ .*$", patch.decode(errors="replace"), flags=re.MULTILINE)[1:]:
+        lines = re.split(r"^diff --git ", hunk, maxsplit=1, flags=re.MULTILINE)[0].splitlines()
+        added = [line[1:] for line in lines if line.startswith("+")]
+        if len(added) > sum(line.startswith("-") for line in lines) and is_example("\n".join(added)):
+            yield "\n".join(added)
 
 
 def _known_at_base(history: HistoryRepository, base: str, changed: ChangedCode) -> frozenset[str]:

@@ -10,9 +10,12 @@ from outweigh.mining.instruction.code_facts import TestFunction
 from outweigh.mining.instruction.facts_of_change import FailingTests, added_lines, added_source, facts, failing_tests
 from outweigh.mining.instruction.interface import Interface, find_interface
 from outweigh.mining.instruction.moves import is_pure_move
+from outweigh.mining.instruction.stated_examples import documentation_section, examples_section
 from outweigh.mining.instruction.words import ChangeWords, words_of_change
 
 _MOST_TITLES = 20
+_MOST_CASES = 6
+_LONGEST_CASE = 40
 _SHORTEST_LEAK = 12
 _SHARED_STEMS = 2
 """Words that the failing tests must share with a note about the work, and with few words without an interface."""
@@ -44,7 +47,9 @@ def write_instruction(changed: ChangedCode) -> TaskInstruction | UnfairTask:
         return fault
     steps = tuple(step for step in words.steps if len(_stems(step) & checked) >= _SHARED_STEMS)
     return TaskInstruction(
-        text=_text(replace(words, steps=steps), interface, tests), source=words.source, interface=interface.items
+        text=_text(replace(words, steps=steps), interface, tests, changed),
+        source=words.source,
+        interface=interface.items,
     )
 
 
@@ -125,9 +130,18 @@ def _stems(text: str) -> set[str]:
     return {word.rstrip("s")[:5] for word in words - _SAY_NOTHING}
 
 
-def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
+def _text(words: ChangeWords, interface: Interface, tests: FailingTests, changed: ChangedCode) -> str:
     blocks = [f"# {words.title}", *words.details, *(f"- {step}" for step in words.steps)]
-    titles = [title for title in dict.fromkeys(map(_readable_test, tests.tests)) if len(title.split()) >= 2]
+    wanted, lines = _stems(" ".join([words.title, *interface.items])) & _checked(tests, changed), patch_lines(changed)
+    documented = documentation_section(
+        changed.documentation,
+        lambda block: len(_stems(block) & wanted) >= _SHARED_STEMS,
+        lambda text: leaks(text, lines),
+    )
+    if documented:
+        blocks.append(documented)
+    titles = [f"{_readable_test(test)}{_cases(test, changed.fail_to_pass)}" for test in tests.tests]
+    titles = [title for title in dict.fromkeys(titles) if len(title.split()) >= 2]
     if titles:
         listed = "\n".join(f"- {title}" for title in titles[:_MOST_TITLES])
         blocks.append(f"## Expected behaviour\n\nHidden tests check the change. Their titles are:\n\n{listed}")
@@ -136,7 +150,16 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests) -> str:
         blocks.append(
             f"## Interface\n\nThe hidden tests use these names and texts, exactly as written here:\n\n{listed}"
         )
-    return _joined(blocks)
+    examples = examples_section(tests.examples, lambda text: leaks(text, lines))
+    return _joined([*blocks, examples] if examples else blocks)
+
+
+def _cases(test: TestFunction, reported: Iterable[str]) -> str:
+    """The cases of a test that fail, where the runner names them and there are few."""
+    named = rf"(?:^|\W){re.escape(test.title)}\[([\w .,:/-]{{1,{_LONGEST_CASE}}})\]$"
+    cases = sorted({found[1] for name in reported if (found := re.search(named, name))})
+    telling = [case for case in cases if re.search(r"[^\W\d_]{2}", case)]
+    return f" ({', '.join(telling)})" if telling and len(telling) <= _MOST_CASES else ""
 
 
 def _readable_test(test: TestFunction) -> str:

@@ -1,0 +1,56 @@
+"""What a change shows rather than says: the texts that its tests expect, and what it adds to the documentation."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from textwrap import dedent, indent
+
+_MOST_LINES = 25
+_LONGEST = 1500
+_MOST_LINES_TOGETHER = 60
+_FEWEST_LINES = 2
+
+IsLeak = Callable[[str], bool]
+"""Whether a text quotes a line of the patch."""
+
+
+def is_example(text: str) -> bool:
+    """Whether a literal text has several lines, so that no title tells what it is."""
+    return sum(bool(line.strip()) for line in text.splitlines()) >= _FEWEST_LINES
+
+
+def examples_section(texts: Iterable[str], is_leak: IsLeak) -> str | None:
+    """Texts of several lines that hidden tests pass in or expect, as far as there is room; None where there are none.
+
+    What a program prints is often laid out in a way that no message of a commit describes.
+    """
+    shown = list(_within_bounds((dedent(text).strip("\n") for text in texts), is_leak))
+    if not shown:
+        return None
+    return "\n\n".join(
+        ["## Examples", "Texts that the hidden tests pass to the program, or expect from it:", *map(_fenced, shown)]
+    )
+
+
+def documentation_section(blocks: Iterable[str], is_wanted: Callable[[str], bool], is_leak: IsLeak) -> str | None:
+    """What the change adds to the documentation about what is wanted; None where it adds nothing about it."""
+    shown = list(_within_bounds((block.strip("\n") for block in blocks if is_wanted(block)), is_leak))
+    if not shown:
+        return None
+    quoted = (indent(block, "> ", lambda _: True).replace("> \n", ">\n") for block in shown)
+    return "\n\n".join(["## Documentation", "After the change, the documentation says:", *quoted])
+
+
+def _within_bounds(texts: Iterable[str], is_leak: IsLeak) -> Iterator[str]:
+    """Each text once, without those that are long or quote the patch, until they are too many."""
+    left = _MOST_LINES_TOGETHER
+    for text in dict.fromkeys(texts):
+        lines = text.count("\n") + 1
+        if text.strip() and lines <= min(left, _MOST_LINES) and len(text) <= _LONGEST and not is_leak(text):
+            left -= lines
+            yield text
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{text}\n{fence}"

@@ -1,0 +1,103 @@
+"""Texts of several lines, documentation and the names of cases say what no message of a commit describes."""
+
+from dataclasses import replace
+
+import pytest
+from tests.mining.instruction.changes import change, instruction
+
+from outweigh.mining.fairness import ChangedCode
+
+OLD = "def table(rows):\n    return str(rows)\n"
+NEW = "def table(rows, frame=False):\n    lines = [' | '.join(row) for row in rows]\n    return '\\n'.join(lines)\n"
+TEST = '''
+from tables import table
+
+
+def test_a_table_has_a_frame():
+    assert table([["a"]], frame=True) == """
+    +---+
+    | a |
+    +---+
+    """
+'''
+
+
+def framed_table(test: str = TEST, *, before: str | None = None) -> ChangedCode:
+    return change(
+        "Draw a frame around a table", source={"tables.py": (OLD, NEW)}, tests={"test_tables.py": (before, test)}
+    )
+
+
+def test_a_text_of_several_lines_that_a_failing_test_has_is_an_example() -> None:
+    assert instruction(framed_table()).text.endswith(
+        "## Examples\n\nTexts that the hidden tests pass to the program, or expect from it:\n\n"
+        "```\n+---+\n| a |\n+---+\n```\n"
+    )
+
+
+def test_a_text_that_the_tests_had_before_is_no_example() -> None:
+    before = TEST.replace("frame=True", "frame=False")
+
+    assert "Examples" not in instruction(framed_table(before=before)).text
+
+
+def test_a_text_that_quotes_the_patch_is_no_example() -> None:
+    quoting = TEST.replace("| a |", "return '\\\\n'.join(lines)")
+    assert "return '\\\\n'.join(lines)" in quoting
+
+    assert "Examples" not in instruction(framed_table(quoting)).text
+
+
+@pytest.mark.parametrize(("lines", "is_shown"), [(25, True), (26, False)])
+def test_an_example_is_short(lines: int, is_shown: bool) -> None:
+    long = TEST.replace("    | a |\n", "    | a |\n" * (lines - 2))
+
+    assert ("Examples" in instruction(framed_table(long)).text) is is_shown
+
+
+def test_examples_are_few() -> None:
+    box = "\n".join(["+---+", *["| {} |"] * 18, "+---+"])
+    expected = "".join(f'    assert table([["{each}"]]) == """{box.replace("{}", each)}"""\n' for each in "abcd")
+
+    text = instruction(framed_table(f"def test_a_table_has_a_frame():\n{expected}")).text
+
+    assert [f"| {each} |" in text for each in "abcd"] == [True, True, True, False]
+
+
+def test_an_example_with_a_code_fence_stays_in_its_own() -> None:
+    fenced = TEST.replace("| a |", "```")
+
+    assert "````\n+---+\n```\n+---+\n````\n" in instruction(framed_table(fenced)).text
+
+
+DOCUMENTED = "Tables have a frame:\n\n- `frame=True` draws a frame around the table."
+
+
+def test_what_the_documentation_says_about_the_change_is_quoted() -> None:
+    documented = replace(framed_table(), documentation=(DOCUMENTED,))
+
+    assert (
+        "## Documentation\n\nAfter the change, the documentation says:\n\n"
+        "> Tables have a frame:\n>\n> - `frame=True` draws a frame around the table.\n\n## Expected behaviour"
+    ) in instruction(documented).text
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["Releases are made\nevery second Tuesday.", "A table with a frame:\n`lines = [' | '.join(row) for row in rows]`"],
+)
+def test_documentation_of_something_else_or_with_the_patch_in_it_is_not_quoted(other: str) -> None:
+    assert "Documentation" not in instruction(replace(framed_table(), documentation=(other,))).text
+
+
+@pytest.mark.parametrize(
+    ("reported", "title"),
+    [
+        (("test_tables::test_a_table_has_a_frame[MARKDOWN]",), "a table has a frame (MARKDOWN)"),
+        (("t::test_a_table_has_a_frame[b]", "t::test_a_table_has_a_frame[a cell]"), "a table has a frame (a cell)"),
+        (("test_tables::test_a_table_has_a_frame[0-1]",), "a table has a frame"),
+        (tuple(f"t::test_a_table_has_a_frame[case {n}]" for n in range(7)), "a table has a frame"),
+    ],
+)
+def test_few_cases_of_a_test_are_named(reported: tuple[str, ...], title: str) -> None:
+    assert f"- {title}\n" in instruction(replace(framed_table(), fail_to_pass=reported)).text
