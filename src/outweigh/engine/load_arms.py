@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
+from outweigh.engine.compose_parts import ComposedArm, SuiteParts, merge_hooks
 from outweigh.engine.load_server import refuse_bad_server
 from outweigh.engine.tree_digest import paths_below, refuse_link_out
 from outweigh.errors import UsageError
@@ -151,24 +152,33 @@ def load_arm(
     files: ArmFiles,
     source: str,
     providers: Mapping[str, NamedProviderSpec] = _NO_PROVIDERS,
+    parts: SuiteParts | None = None,
 ) -> Arm:
-    """Resolve an arm; two different files for one path are refused."""
+    """Resolve an arm, composed of its parts; two different files for one path are refused."""
     spec = inherit(name, specs)
     if spec.agent is None:
         raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
     where, places = f"{source}: arms.{name}", files.locations_of(spec.agent)
     _refuse_unsupported(spec, places, where)
+    composed = ComposedArm(spec=spec) if parts is None else parts.compose(name, spec, places)
+    spec = composed.spec
     for server_name, server in spec.mcp_servers.items():
         refuse_bad_server(server, (*spec.secrets, *spec.environment), f"{where}.mcp_servers.{server_name}")
     option_paths = {
         key: files.file(spec.options[key], f"{where}.options.{key}") for key in FILE_OPTIONS if key in spec.options
     }
     skills = {path: files.folder(path, f"{where}.skills") for path in spec.skills}
-    laid = (*_overlay(spec, skills, files, places, where), *files.of_revision(name, spec, where))
-    overlay = _without_conflict(laid, where)
+    laid = _OverlayFiles(where)
+    for owner, file in _overlay(composed, skills, files, places, where):
+        laid.add(file, owner)
+    for file in files.of_revision(name, spec, where):
+        laid.add(file, None)
+    if composed.hooks and places.hooks is not None:
+        laid.replace(_with_hooks(composed, laid.find(places.hooks), files, places.hooks, where))
+    overlay = laid.sorted()
     return Arm(
         name=name,
-        agent=spec.agent,
+        agent=spec.agent or "",
         model=spec.model,
         tier=spec.tier,
         overlay=overlay,
@@ -195,19 +205,36 @@ def _refuse_unsupported(spec: ArmSpec, places: AgentFileLocations, where: str) -
 
 
 def _overlay(
-    spec: ArmSpec, skills: Mapping[str, Path], files: ArmFiles, places: AgentFileLocations, where: str
-) -> Iterable[OverlayFile]:
-    if spec.files is not None:
-        yield from files.below(files.folder(spec.files, f"{where}.files"), "")
+    arm: ComposedArm, skills: Mapping[str, Path], files: ArmFiles, places: AgentFileLocations, where: str
+) -> Iterable[tuple[str | None, OverlayFile]]:
+    """Every file that the arm adds, with the part that brings it; None for the arm itself."""
+    spec = arm.spec
+    folders = (*(() if spec.files is None else ((None, spec.files),)), *arm.files)
+    for owner, path in folders:
+        for file in files.below(files.folder(path, f"{where}.files"), ""):
+            yield owner, file
     for path, folder in skills.items():
         if not (folder / SKILL_FILE).is_file():
             raise UsageError(
                 f"{where}.skills: {path!r} has no {SKILL_FILE}, so no agent would see it; name each skill's own folder."
             )
         for target in places.skills:
-            yield from files.below(folder, f"{target}/{folder.name}")
+            for file in files.below(folder, f"{target}/{folder.name}"):
+                yield arm.skills.get(path), file
+    for path, owner in arm.agents.items():
+        content = files.file(path, f"{where}.parts: {owner}.agents").read_bytes()
+        for target in places.sub_agents:
+            yield owner, files.keep(f"{target}/{PurePosixPath(path).name}", content)
     if spec.instructions is not None:
-        yield from (files.keep(file, spec.instructions.encode()) for file in places.instructions)
+        owner = arm.instructed_by[0] if arm.instructed_by else None
+        for place in places.instructions:
+            yield owner, files.keep(place, spec.instructions.encode())
+
+
+def _with_hooks(arm: ComposedArm, settings: OverlayFile | None, files: ArmFiles, path: str, where: str) -> OverlayFile:
+    """The agent's settings, which the arm may have among its files, with the hooks of its parts."""
+    known = None if settings is None else files.contents[settings.sha256]
+    return files.keep(path, merge_hooks(known, arm.hooks, f"{where}: {path}"))
 
 
 def _skill_names(
@@ -218,11 +245,36 @@ def _skill_names(
     return tuple(dict.fromkeys((*(folder.name for folder in folders), *brought)))
 
 
-def _without_conflict(overlay: Iterable[OverlayFile], where: str) -> tuple[OverlayFile, ...]:
-    placed: dict[str, OverlayFile] = {}
-    for file in overlay:
-        if placed.setdefault(file.path, file) != file:
+class _OverlayFiles:
+    """The files of an arm, one for each path, and the parts that bring them."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._files: dict[str, OverlayFile] = {}
+        self._owners: dict[str, str | None] = {}
+
+    def add(self, file: OverlayFile, owner: str | None) -> None:
+        """Add a file; another one for its path is refused."""
+        if self._files.setdefault(file.path, file) == file:
+            self._owners.setdefault(file.path, owner)
+            return
+        owners = (self._owners[file.path], owner)
+        if owners == (None, None):
             raise UsageError(
-                f"{where} has two different files for {file.path!r} (files, skills, instructions, from_git); keep one."
+                f"{self._where} has two different files for {file.path!r} (files, skills, instructions, from_git); "
+                "keep one."
             )
-    return tuple(placed[path] for path in sorted(placed))
+        one, other = ("the arm itself" if each is None else f"part {each!r}" for each in owners)
+        raise UsageError(f"{self._where}: {one} and {other} have different files for {file.path!r}; keep one of them.")
+
+    def find(self, path: str) -> OverlayFile | None:
+        """The file at a path."""
+        return self._files.get(path)
+
+    def replace(self, file: OverlayFile) -> None:
+        """Put a file in the place of the one at its path."""
+        self._files[file.path] = file
+
+    def sorted(self) -> tuple[OverlayFile, ...]:
+        """All files by their path."""
+        return tuple(self._files[path] for path in sorted(self._files))

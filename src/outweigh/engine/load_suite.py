@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from outweigh.engine.compose_parts import SuiteParts
 from outweigh.engine.load_arms import ArmFiles, load_arm
 from outweigh.engine.load_task import load_task, task_folders
 from outweigh.engine.tree_digest import paths_below
@@ -160,7 +161,8 @@ def _load(
     if not folder.is_dir():
         raise UsageError(f"{file}: folder: there is no folder {spec.folder!r}; the suite's paths are relative to it.")
     files = ArmFiles(folder, revisions, locations_of)
-    arms = {name: load_arm(name, spec.arms, files, str(file), spec.providers) for name in spec.arms}
+    parts = SuiteParts(spec.parts, files, str(file)) if spec.parts else None
+    arms = {name: load_arm(name, spec.arms, files, str(file), spec.providers, parts) for name in spec.arms}
     tasks = _tasks(spec, folder, str(file))
     judges = [_locate_judge(judge, spec.gateway) for judge in spec.judges]
     spec = msgspec.structs.replace(spec, judges=judges)

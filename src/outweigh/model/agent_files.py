@@ -29,13 +29,17 @@ class AgentFileLocations(Struct, frozen=True, kw_only=True):
     """Where an agent reads its files in a workspace: folders of skills and names of instruction files, empty where it
     supports none, and the kinds of `others` by their path or folder.
 
-    `always_sent` are the kinds that it describes to its model in every conversation; of others nothing may be seen.
+    `sub_agents` are the folders of its sub-agents' files, and `hooks` is the JSON file that has its hooks under the key
+    "hooks"; without them, it has none. `always_sent` are the kinds that it describes to its model in every
+    conversation; of others nothing may be seen.
     """
 
     skills: tuple[str, ...]
     instructions: tuple[str, ...]
     others: Mapping[str, ConfigurationKind] = {}
     always_sent: frozenset[ConfigurationKind] = frozenset()
+    sub_agents: tuple[str, ...] = ()
+    hooks: str | None = None
 
     def skill_folder(self, path: str) -> str | None:
         """The name of the folder whose skill a file is; None for any other file."""
@@ -50,23 +54,47 @@ _AGENTS_AND_COMMANDS = _AGENTS | {ConfigurationKind.COMMAND}
 _LOCATIONS = {
     "aider": AgentFileLocations(skills=(), instructions=("CONVENTIONS.md",)),
     "claude-code": AgentFileLocations(
-        skills=(".claude/skills",), instructions=("CLAUDE.md",), always_sent=_AGENTS_AND_COMMANDS
+        skills=(".claude/skills",),
+        instructions=("CLAUDE.md",),
+        always_sent=_AGENTS_AND_COMMANDS,
+        sub_agents=(".claude/agents",),
+        hooks=".claude/settings.json",
     ),
     "cline": AgentFileLocations(skills=(), instructions=("AGENTS.md",)),
-    "codex": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
+    "codex": AgentFileLocations(
+        skills=(".agents/skills",),
+        instructions=("AGENTS.md",),
+        always_sent=_AGENTS,
+        sub_agents=(".codex/agents",),
+        hooks=".codex/hooks.json",
+    ),
     "copilot": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
-    "gemini-cli": AgentFileLocations(skills=(".gemini/skills",), instructions=("GEMINI.md",)),
-    "goose": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
+    "gemini-cli": AgentFileLocations(
+        skills=(".gemini/skills",),
+        instructions=("GEMINI.md",),
+        sub_agents=(".gemini/agents",),
+        hooks=".gemini/settings.json",
+    ),
+    "goose": AgentFileLocations(
+        skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS, sub_agents=(".agents/agents",)
+    ),
     "kimi": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
     "mini-swe-agent": AgentFileLocations(skills=(), instructions=()),
-    "opencode": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS),
+    "opencode": AgentFileLocations(
+        skills=(".agents/skills",), instructions=("AGENTS.md",), always_sent=_AGENTS, sub_agents=(".opencode/agents",)
+    ),
     "pi": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
-    "qwen-code": AgentFileLocations(skills=(".qwen/skills",), instructions=("QWEN.md",), always_sent=_AGENTS),
+    "qwen-code": AgentFileLocations(
+        skills=(".qwen/skills",), instructions=("QWEN.md",), always_sent=_AGENTS, sub_agents=(".qwen/agents",)
+    ),
 }
 _DEFAULT_LOCATIONS = AgentFileLocations(
-    skills=(".claude/skills", ".agents/skills"), instructions=("CLAUDE.md", "AGENTS.md")
+    skills=(".claude/skills", ".agents/skills"),
+    instructions=("CLAUDE.md", "AGENTS.md"),
+    sub_agents=(".claude/agents",),
+    hooks=".claude/settings.json",
 )
-"""For unknown agents: the two locations that most agents read."""
+"""For unknown agents: the locations that most agents read."""
 
 
 def file_locations_of(agent: str) -> AgentFileLocations:

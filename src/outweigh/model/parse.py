@@ -127,6 +127,9 @@ def _check_arm(name: str, suite: SuiteSpec, document: SourceDocument) -> None:
         raise document.error(("arms", name), f"arms.{name} has no agent; name one, or extend an arm that has one.")
     if arm.provider is not None and arm.provider not in suite.providers:
         raise _unknown_provider(name, arm.provider, suite, document)
+    for part in suite.arms[name].parts:
+        if part not in suite.parts:
+            raise document.error(("arms", name, "parts"), f"arms.{name}.parts names {_not_a_part(part, suite)}")
     if arm.same_as is not None and arm.same_as not in suite.arms:
         raise document.error(("arms", name, "same_as"), f"arms.{name}.same_as is {_not_an_arm(arm.same_as, suite)}")
 
@@ -143,6 +146,15 @@ def _unknown_provider(arm: str, named: str, suite: SuiteSpec, document: SourceDo
         ("arms", stating, "provider"),
         f"arms.{stating}.provider is {quote_value(named)}, which is not under [providers]; "
         + (f"did you mean {quote_value(near[0])}?" if near else hint),
+    )
+
+
+def _not_a_part(name: str, suite: SuiteSpec) -> str:
+    near = get_close_matches(name, suite.parts, n=1)
+    known = ", ".join(map(quote_value, suite.parts))
+    hint = f"the parts are {known}." if known else f"add a table [parts.{name}]."
+    return f"{quote_value(name)}, which is not under [parts]; " + (
+        f"did you mean {quote_value(near[0])}?" if near else hint
     )
 
 
