@@ -7,6 +7,8 @@ from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, add_task_list_option, reading_parser
 from outweigh.errors import UsageError
+from outweigh.report.document import Report
+from outweigh.report.formatting import escape_controls
 from outweigh.report.ladder_page import ladder_report
 from outweigh.score.composite import GRADE_SCALES
 
@@ -15,16 +17,35 @@ class _Options(ReadingOptions):
     order: str | None
     grades: str
     format: str
+    output: list[str]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the ladder."""
+    """Print the ladder, or write it to files."""
     options = build_parser().parse_command(arguments, _Options())
+    if options.output:
+        from outweigh.app.write_ladder import check_targets  # noqa: PLC0415 - formats are only needed for files
+
+        check_targets(options.output)
     request = LadderRequest(
         order=_parse_order(options.order), evidence=options.evidence_request(), grades=options.grades
     )
-    print_report(ladder_report(build_ladder(request)), options.format)
+    report = ladder_report(build_ladder(request))
+    if options.output:
+        _write(report, options.output)
+    else:
+        print_report(report, options.format)
     return ExitCode.SATISFIED
+
+
+def _write(report: Report, targets: Sequence[str]) -> None:
+    from outweigh.app.write_ladder import write_ladder  # noqa: PLC0415
+
+    print(escape_controls(report.headline))
+    for target in targets:
+        files = write_ladder(report, target)
+        others = f" ({len(files)} files)" if len(files) > 1 else ""
+        print(f"written to {escape_controls(target)}{others}")
 
 
 def _parse_order(text: str | None) -> tuple[str, ...] | None:
@@ -40,6 +61,7 @@ def build_parser() -> Parser:
         "ladder",
         "Compare arms as tiers: gain over the first, variance, range, grades and best value.",
         "outweigh ladder outweigh-runs/demo --order trap,plain,better",
+        "outweigh ladder -o ladder.html -o study/",
     )
     parser.add_argument(
         "--order", metavar="T0,T1,…", help="the tiers from the first up (default: the suite's tiers, else by name)"
@@ -48,5 +70,14 @@ def build_parser() -> Parser:
         "--grades", choices=tuple(GRADE_SCALES), default=DEFAULT_GRADES, help="the letter scale (default: %(default)s)"
     )
     add_task_list_option(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write a file that ends in .html, .md, .json, .csv or .tex, or with FOLDER/ all of them and every figure "
+        "as .svg and .csv; may be repeated (default: print the ladder)",
+    )
     add_format_option(parser)
     return parser

@@ -1,9 +1,9 @@
-"""The format-independent document: a headline and blocks (headings, tables, bullet lists, figures, code, details).
+"""The format-independent document: a headline and blocks (headings, paragraphs, tables, lists, figures, code, details).
 
 Pages build a `Report`; the `render_*` modules turn it into text, Markdown, HTML or data.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -97,11 +97,19 @@ class KeyPoints(Struct, frozen=True, kw_only=True):
     facts: bool = False
 
 
+class FigureValues(Struct, frozen=True, kw_only=True):
+    """The numbers that a figure draws, in full precision; None where a number is unknown."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | float | None, ...], ...]
+
+
 class Figure(Struct, frozen=True, kw_only=True):
     """A chart: as SVG, and as text for formats without images. The caption explains how to read the drawing.
 
     `draw` gives the SVG, with everything in it escaped. It is called only by a format that shows it, because drawing
-    takes longer than deciding. The lines of `text_chart` are to be kept as they are.
+    takes longer than deciding. The lines of `text_chart` are to be kept as they are. A figure that can be written to
+    files of its own has a `name` for them, and `values`.
     """
 
     title: str
@@ -109,6 +117,15 @@ class Figure(Struct, frozen=True, kw_only=True):
     caption: str
     text_lines: tuple[str, ...]
     text_chart: tuple[str, ...] = ()
+    name: str = ""
+    values: FigureValues | None = None
+
+
+class Paragraph(Struct, frozen=True, kw_only=True):
+    """Sentences under a title; text wraps them to the width of a screen."""
+
+    title: str
+    text: str
 
 
 class CodeBlock(Struct, frozen=True, kw_only=True):
@@ -139,7 +156,7 @@ class Details(Struct, frozen=True, kw_only=True):
     long: bool = False
 
 
-Block = Heading | Table | TaskPairs | BulletList | KeyPoints | Figure | CodeBlock | Details
+Block = Heading | Table | TaskPairs | BulletList | KeyPoints | Figure | Paragraph | CodeBlock | Details
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -155,6 +172,15 @@ class Report(Struct, frozen=True, kw_only=True):
     lead: str = ""
     badge: Badge | None = None
     title: str = ""
+
+
+def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Every block in order, with those that are folded in place of their folds."""
+    for block in blocks:
+        if isinstance(block, Details):
+            yield from unfolded(block.blocks)
+        else:
+            yield block
 
 
 def add_blocks(report: Report, title: str, blocks: tuple[Block, ...]) -> Report:

@@ -31,6 +31,7 @@ nav {{ margin: 1rem 0; }}
 a {{ color: inherit; text-decoration: underline; text-underline-offset: 0.15em; }}
 .pictures {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); gap: 0 3rem; }}
 .pictures > section {{ min-width: 0; }}
+section > p {{ margin: 0; max-width: 60rem; overflow-wrap: anywhere; }}
 figure {{ margin: 0; max-width: 44rem; }}
 figcaption {{ color: var(--quiet); font-size: 0.8125rem; line-height: 1.4; margin-top: 0.5rem; }}
 details {{ border-top: 1px solid var(--line); }}

@@ -21,6 +21,15 @@ def escape_formula(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
+def csv_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as RFC 4180 has it: lines end in CR LF, and cells with commas, quotes or line breaks are quoted."""
+    written = io.StringIO()
+    table = csv.writer(written, lineterminator="\r\n")
+    table.writerow(columns)
+    table.writerows([_plain_cell(value) for value in row] for row in rows)
+    return written.getvalue()
+
+
 VERDICT_COLUMNS = (
     "candidate",
     "baseline",
@@ -52,7 +61,7 @@ class CsvReporter:
         for verdict, comparison in zip(verdicts, comparisons, strict=True):
             first = (verdict["candidate"], verdict["baseline"], verdict["decision"], verdict["may_promote"])
             for row in (*_gate_rows(verdict), *_delta_rows(comparison)):
-                table.writerow([_verdict_cell(value) for value in (*first, *row)])
+                table.writerow([_plain_cell(value) for value in (*first, *row)])
         return written.getvalue()
 
 
@@ -68,7 +77,7 @@ def _delta_rows(comparison: Mapping[str, Any] | None) -> Iterator[tuple[Any, ...
         yield "delta", name, None, None, None, delta["task_mean"], interval.get("low"), interval.get("high"), None
 
 
-def _verdict_cell(value: Any) -> Any:
+def _plain_cell(value: Any) -> Any:
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -18,6 +18,7 @@ from outweigh.report.document import (
     Figure,
     Heading,
     KeyPoints,
+    Paragraph,
     Report,
     RunPair,
     Table,
@@ -151,6 +152,8 @@ class _PageWriter:
             case Figure():
                 caption = f"<figcaption>{self._explain(block.caption)}</figcaption>" if block.caption else ""
                 return f"{title}<figure>{block.draw()}{caption}</figure>"
+            case Paragraph():
+                return f"{title}<p>{self._explain(block.text)}</p>"
             case CodeBlock():
                 lines = "\n".join(map(_escape_text, block.lines))
                 return f"{title}<pre><code>{lines}</code></pre>"

@@ -12,6 +12,7 @@ from outweigh.report.document import (
     Figure,
     Heading,
     KeyPoints,
+    Paragraph,
     Report,
     Table,
     TaskPairs,
@@ -46,6 +47,8 @@ def _block(block: Block) -> str:  # noqa: PLR0911 - one for every kind of block
             return "\n".join(_key_point(label, text, block.commands.get(label)) for label, text in block.rows)
         case Figure():
             return _figure(block)
+        case Paragraph():
+            return f"### {_escape(block.title)}\n\n{_escape(block.text)}"
         case CodeBlock():
             return _listing(block)
         case TaskPairs():

@@ -16,6 +16,7 @@ from outweigh.report.document import (
     Figure,
     Heading,
     KeyPoints,
+    Paragraph,
     Report,
     Table,
     TaskPairs,
@@ -59,6 +60,9 @@ class TextReporter:
             case Figure():
                 told = [*block.text_chart, *(f"- {line}" for line in block.text_lines)]
                 return self._list(block.title, told, Tone.PLAIN) if told else ""
+            case Paragraph():
+                title = self._paint(escape_controls(block.title), Tone.PLAIN)
+                return f"{title}\n{self._wrap(block.text, '  ', 2)}"
             case CodeBlock():
                 return self._list(block.title, block.lines, Tone.PLAIN)
             case TaskPairs():

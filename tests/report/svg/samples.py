@@ -13,10 +13,12 @@ from outweigh.report.svg.bars import (
     draw_stacked_bars,
     draw_tiers,
 )
-from outweigh.report.svg.cost_quality import FrontierPoint, draw_frontier
+from outweigh.report.svg.cost_quality import FrontierChance, FrontierPoint, draw_frontier, draw_frontier_chances
 from outweigh.report.svg.heat_map import HeatCell, HeatRow, draw_heat_map
 from outweigh.report.svg.intervals import AgreementRow, draw_agreement, draw_intervals
 from outweigh.report.svg.lines import LimitLine, LineAxes, LineBand, LineSeries, Slope, draw_lines, draw_slopes
+from outweigh.report.svg.matrix import MatrixCell, draw_matrix
+from outweigh.report.svg.steps import SubArmTick, TierStep, draw_steps
 
 HOSTILE = "</title><script>alert('1')</script>\u202e\x1b\"&" * 3
 
@@ -97,6 +99,45 @@ def _agreement(name: str) -> str:
     return draw_agreement(name, [AgreementRow(name=name, alpha=0.7, interval=(0.5, 0.9), label=name, description=name)])
 
 
+def _steps(name: str) -> str:
+    steps = [
+        TierStep(
+            name=name,
+            value=value,
+            interval=(value - 0.1, value + 0.1),
+            members=(SubArmTick(value=value, description=name),),
+            mark=mark,
+            state=name,
+            label=name,
+            description=name,
+        )
+        for value, mark in ((0.4, ChangeMarker.OPEN), (0.6, ChangeMarker.BETTER), (0.3, ChangeMarker.WORSE))
+    ]
+    return draw_steps(name, steps, percent_tick, name)
+
+
+def _matrix(name: str) -> str:
+    cell = MatrixCell(value=0.1, label=name, mark=ChangeMarker.BETTER, description=name)
+    return draw_matrix(name, [name, name, name], {(1, 0): cell})
+
+
+def _chances(name: str) -> str:
+    points = [
+        FrontierChance(
+            cost=0.1,
+            quality=0.5,
+            cost_interval=(0.05, 0.2),
+            quality_interval=(0.4, 0.6),
+            chance=0.7,
+            minor=minor,
+            legend=name,
+            description=name,
+        )
+        for minor in (False, True)
+    ]
+    return draw_frontier_chances(name, points, dollar_tick, percent_tick, (name, name))
+
+
 CHARTS: dict[str, Callable[[str], str]] = {
     "interval": _interval,
     "slope": _slope,
@@ -107,4 +148,7 @@ CHARTS: dict[str, Callable[[str], str]] = {
     "lines": _lines,
     "stack": _stack,
     "agreement": _agreement,
+    "steps": _steps,
+    "matrix": _matrix,
+    "chances": _chances,
 }

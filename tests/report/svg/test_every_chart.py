@@ -60,10 +60,16 @@ def test_its_figures_can_be_copied(draw: Draw) -> None:
     assert written(draw("plain"))
 
 
-def test_a_drawing_of_its_own_brings_its_style_along() -> None:
-    root = ET.fromstring(standalone_svg(CHARTS["frontier"]("plain")))
+@every_chart
+def test_a_drawing_of_its_own_has_a_size_and_a_style_without_variables_and_schemes(draw: Draw) -> None:
+    root = ET.fromstring(standalone_svg(draw("plain")))
+    style = root.findtext(f"{SVG}style") or ""
 
-    assert root.findtext(f"{SVG}style") == CHART_STYLE
+    assert root.attrib["viewBox"] == f"0 0 {root.attrib['width']} {root.attrib['height']}"
+    assert ".ow-better { fill: #004A8F" in style
+    assert not re.search(r"var\(|--|@media|Canvas", style)
+    assert style.count("{") == style.count("}")
+    assert [mark.attrib for mark in root.iter(f"{SVG}title")] != []
 
 
 def test_what_is_not_known_cannot_be_placed() -> None:

@@ -12,7 +12,7 @@ from outweigh.compare.inference import LEVEL, pass_rate_estimate
 from outweigh.compare.ladder import CostQuality, Ladder, Tier, pareto_frontier
 from outweigh.model.usage import Component
 from outweigh.report.axis import UNIT_TICKS, dollar_tick, percent_tick
-from outweigh.report.document import Block, Figure
+from outweigh.report.document import Block, Figure, FigureValues
 from outweigh.report.figures.text_charts import TEXT_WIDTH, sparkline, text_bar
 from outweigh.report.formatting import (
     UNIT_FORMATS,
@@ -293,7 +293,21 @@ def tier_figures(ladder: Ladder) -> list[Block]:
     widest = max(len(shorten_name(bar.name)) for bar in bars)
     chart = tuple(f"{shorten_name(bar.name):<{widest}}  {text_bar(bar.score or 0.0)}  {bar.label}" for bar in bars)
     draw = partial(draw_tiers, title, bars, dict(ladder.scale.thresholds))
-    return [Figure(title=title, draw=draw, caption=TIERS_CAPTION, text_lines=(), text_chart=chart)]
+    values = FigureValues(
+        columns=("tier", "composite_median", "composite_mean"),
+        rows=tuple((bar.name, bar.score, bar.mean) for bar in bars),
+    )
+    return [
+        Figure(
+            title=title,
+            draw=draw,
+            caption=TIERS_CAPTION,
+            text_lines=(),
+            text_chart=chart,
+            name="composite",
+            values=values,
+        )
+    ]
 
 
 def _tier_bar(tier: Tier) -> TierBar:

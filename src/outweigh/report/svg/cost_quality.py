@@ -1,4 +1,6 @@
-"""The scatter chart of cost against quality with intervals and the Pareto frontier."""
+"""Scatter charts of cost against quality: few arms by name with the Pareto frontier, and many with their chances of
+being on it.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -37,6 +39,19 @@ class FrontierPoint(Struct, frozen=True, kw_only=True):
     description: str
 
 
+class FrontierChance(Struct, frozen=True, kw_only=True):
+    """A tier or a sub-arm, and the probability that it is on the frontier; a `minor` one is a small dot."""
+
+    cost: float
+    quality: float
+    cost_interval: Span | None
+    quality_interval: Span | None
+    chance: float | None
+    minor: bool
+    legend: str
+    description: str
+
+
 def draw_frontier(
     title: str, spots: Sequence[FrontierPoint], show_cost: FormatNumber, show_quality: FormatNumber, cost_title: str
 ) -> str:
@@ -50,10 +65,100 @@ def draw_frontier(
     return svg_document(title, TOP + HEIGHT + BOTTOM, parts)
 
 
+LEGEND_HEIGHT, LEGEND_CHARACTERS = 20, 46
+_NARROW_CHART = 3.4
+"""Pixels per percent of the width on a phone, where numbers come closest to each other."""
+_PLACES = ((0, -11), (0, 21), (12, 5), (-12, 5), (14, -9), (-14, -9), (14, 18), (-14, 18))
+"""Where a number may stand, in pixels from its point."""
+
+
+def draw_frontier_chances(
+    title: str,
+    points: Sequence[FrontierChance],
+    show_cost: FormatNumber,
+    show_quality: FormatNumber,
+    titles: tuple[str, str],
+) -> str:
+    """Points are filled as far as they are probably on the frontier, and numbered; the legend below has their names.
+
+    `titles` are those of the axes, cost first.
+    """
+    across = fit_axis([end for point in points for end in (point.cost, *(point.cost_interval or ())) if end > 0])
+    up = linear_axis([end for point in points for end in (point.quality, *(point.quality_interval or ()))], most=6)
+    parts = _grid(across, up, show_cost, show_quality, titles[0], titles[1])
+    for point in sorted(points, key=lambda one: not one.minor):
+        parts.extend(_chance_mark(point, across, up))
+    listed = [point for point in points if point.legend]
+    parts.extend(_numbers(listed, across, up))
+    top = TOP + HEIGHT + BOTTOM + 8
+    for number, point in enumerate(listed):
+        label = f"{number + 1}  {shorten_name(point.legend, LEGEND_CHARACTERS)}"
+        parts.append(text_element(label, x="0", y=top + LEGEND_HEIGHT * number + 12, kind="ow-small"))
+    return svg_document(title, top + LEGEND_HEIGHT * len(listed), parts)
+
+
+def _chance_mark(point: FrontierChance, across: AxisScale, up: AxisScale) -> list[str]:
+    x, y = across.position(point.cost), TOP + up.from_top(point.quality, HEIGHT)
+    parts = []
+    if point.cost_interval is not None:
+        low, high = (across.position(end) for end in point.cost_interval)
+        parts.append(
+            titled_element(
+                "line", point.description, class_="ow-neutral", x1=low, x2=high, y1=y, y2=y, stroke_width=1.5
+            )
+        )
+    if point.quality_interval is not None:
+        low_y, high_y = (TOP + up.from_top(end, HEIGHT) for end in point.quality_interval)
+        parts.append(
+            titled_element(
+                "line", point.description, class_="ow-neutral", x1=x, x2=x, y1=low_y, y2=high_y, stroke_width=1.5
+            )
+        )
+    filled = round(point.chance or 0.0, 2)
+    for kind, strength in (("ow-open", 1.0), ("ow-ink", filled)):
+        if strength:
+            parts.append(
+                titled_element(
+                    "circle",
+                    point.description,
+                    class_=kind,
+                    cx=x,
+                    cy=y,
+                    r=3 if point.minor else 6,
+                    stroke_width=1 if point.minor else 2,
+                    fill_opacity=strength,
+                )
+            )
+    return parts
+
+
+def _numbers(points: Sequence[FrontierChance], across: AxisScale, up: AxisScale) -> list[str]:
+    """Each at the first free place beside its point; where none is free, the point has its description."""
+    parts, taken = [], list[tuple[float, float]]()
+    for number, point in enumerate(points, start=1):
+        x, y = across.percent(point.cost), TOP + up.from_top(point.quality, HEIGHT)
+        for right, down in _PLACES:
+            here = (x * _NARROW_CHART + right, y + down)
+            if all(abs(here[0] - there[0]) > 20 or abs(here[1] - there[1]) > 15 for there in taken):
+                taken.append(here)
+                placed = text_element(str(number), x="0", y=0, anchor="middle", kind="ow-name")
+                parts.append(
+                    f'<svg x="{x:.2f}%" y="{y + down:.2f}" overflow="visible"><g transform="translate({right:g} 0)">'
+                    f"{placed}</g></svg>"
+                )
+                break
+    return parts
+
+
 def _grid(
-    across: AxisScale, up: AxisScale, show_cost: FormatNumber, show_quality: FormatNumber, cost_title: str
+    across: AxisScale,
+    up: AxisScale,
+    show_cost: FormatNumber,
+    show_quality: FormatNumber,
+    cost_title: str,
+    quality_title: str = "pass rate",
 ) -> list[str]:
-    parts = [text_element("pass rate ↑", x="0", y=12, kind="ow-small")]
+    parts = [text_element(f"{quality_title} ↑", x="0", y=12, kind="ow-small")]
     for tick in up.ticks:
         y = TOP + up.from_top(tick, HEIGHT)
         parts.append(grid_element("line", class_="ow-line", x1="0", x2="100%", y1=y, y2=y))

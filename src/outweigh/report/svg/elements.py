@@ -6,12 +6,13 @@ Positions along a chart are percentages, so that it fills any width while its te
 words say the same as the colours, so that a chart can be read in grey.
 """
 
+import re
 from collections.abc import Iterable
 from html import escape
 from math import isfinite
 
 from outweigh.report.formatting import escape_controls
-from outweigh.report.palette import chart_variables
+from outweigh.report.palette import INK, PAPER, chart_variables
 
 CHART_STYLE = f"""
 .ow-chart {{
@@ -68,10 +69,28 @@ LINE_STYLES = 6
 """How many looks of lines and parts there are; further ones repeat them and differ by name only."""
 
 
+STANDALONE_WIDTH = 720
+"""Of a drawing in a file of its own, in pixels; it can be scaled."""
+
+
 def standalone_svg(svg: str) -> str:
-    """The drawing as a file of its own, which brings its style along."""
+    """The drawing as a file of its own: with its style, on white paper, and of a fixed size.
+
+    Programs that convert drawings for print know no variables and no colour schemes, so that it has neither.
+    """
     head, rest = svg.split("\n", 1)
-    return f"{head}\n<style>{CHART_STYLE}</style>\n{rest}\n"
+    height = head.rpartition('height="')[2].partition('"')[0]
+    size = f'width="{STANDALONE_WIDTH}" height="{height}" viewBox="0 0 {STANDALONE_WIDTH} {height}">'
+    paper = f'<rect width="100%" height="100%" fill="{PAPER["light"]}" aria-hidden="true"/>'
+    return f"{head.partition('width=')[0]}{size}\n<style>{_print_style()}</style>\n{paper}\n{rest}\n"
+
+
+def _print_style() -> str:
+    """The style sheet with the light colours in place of its variables."""
+    colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", chart_variables("light"))) | {"--paper": PAPER["light"]}
+    lines = [line for line in CHART_STYLE.split("\n") if "@media" not in line and "--ow-better: " not in line]
+    styles = re.sub(r"var\((--[\w-]+)[^)]*\)", lambda found: colours[found[1]], "\n".join(lines))
+    return f"{styles}.ow-chart {{ color: {INK['light']}; }}\n"
 
 
 AttributeValue = str | float
