@@ -175,8 +175,9 @@ class Verdict(Struct, frozen=True, kw_only=True, dict=True):
     """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted.
 
     `policy_version` is the version of the rule that decided. `superiority_p` is the p-value of the gain that an
-    improvement rests on; None where nothing was improved, and for rules that test nothing. `measure_sensitivity`
-    decides again many times, which takes longer than the decision; it is called when somebody reads `sensitivity`.
+    improvement rests on; None where nothing was improved, and for rules that test nothing. `alarm_p` is that of the
+    alarms that a regression rests on. `measure_sensitivity` decides again many times, which takes longer than the
+    decision; it is called when somebody reads `sensitivity`.
     """
 
     policy: str
@@ -192,6 +193,7 @@ class Verdict(Struct, frozen=True, kw_only=True, dict=True):
     evidence_sha256: str
     policy_version: int = 1
     superiority_p: float | None = None
+    alarm_p: float | None = None
     break_even: BreakEven | None = None
     in_the_way: Obstacle | None = None
     measure_sensitivity: Callable[[], Sensitivity] | None = None

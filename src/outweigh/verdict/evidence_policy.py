@@ -20,7 +20,7 @@ from outweigh.verdict.decision import (
     Sensitivity,
     Verdict,
 )
-from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding
+from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding, alarm_p_value
 from outweigh.verdict.evidence_settings import (
     GATED_METRICS,
     JUDGE_SCORE,
@@ -114,9 +114,16 @@ def _verdict(
         superiority_p=overall_p_value(weighed.finding.superiority_p, settings, looked)
         if decision is Decision.IMPROVED
         else None,
+        alarm_p=overall_p_value(_alarm_p(weighed), settings, looked) if decision is Decision.REGRESSED else None,
         break_even=break_even(comparison.baseline_table, comparison.candidate_table),
         in_the_way=obstacle,
     )
+
+
+def _alarm_p(weighed: WeighedEvidence) -> float:
+    watched = () if weighed.watched is None else (weighed.watched,)
+    collapse = None if weighed.collapse is None else weighed.collapse.p_value
+    return alarm_p_value((*weighed.tests.gates, *watched), collapse, weighed.rates)
 
 
 def _needs(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> RequiredSample | None:

@@ -253,6 +253,26 @@ def alarmed_gates(
     )
 
 
+def alarm_p_value(tests: Sequence[GateTest], collapse: float | None, rates: ErrorRates = ERROR_RATES) -> float:
+    """One p-value of all alarms about one candidate: that some alarm is raised this clearly if nothing got worse.
+
+    Each kind of alarm has its share of the p-value as it has its share of the error rates, so that it is at most the
+    sum of the rates where an alarm is raised, and only there. `collapse` is the p-value of collapsed tasks.
+    """
+    by_role = {
+        role: [p for test in tests if test.sample.gated.role is role for p in test.alarms]
+        for role in (GateRole.QUALITY, GateRole.RESOURCE)
+    }
+    quality, resource = (float(adjust_holm(found).min()) if found else 1.0 for found in by_role.values())
+    shares = (
+        (quality, rates.pass_rate_alarm),
+        (resource, rates.resource_alarm),
+        (1.0 if collapse is None else collapse, rates.task_alarm),
+    )
+    whole = sum(rate for _, rate in shares)
+    return min(1.0, *(p * whole / rate for p, rate in shares))
+
+
 def _rejected(tests: Sequence[GateTest], role: GateRole, alpha: float) -> tuple[str, ...]:
     asked = [(test, p_value) for test in tests if test.sample.gated.role is role for p_value in test.alarms]
     adjusted = adjust_holm([p_value for _, p_value in asked]) if asked else ()

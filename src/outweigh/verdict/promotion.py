@@ -1,8 +1,8 @@
-"""Whether a verdict allows a promotion, and whether it is still valid: what was tested is what would be proposed, to
-the byte.
+"""Whether a verdict allows a promotion or a deletion, and whether it is still valid: what was tested is what would be
+proposed, to the byte.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -16,6 +16,13 @@ def may_promote(verdict: Verdict, evidence_sha256: str) -> bool:
     improved = verdict.decision is Decision.IMPROVED
     unblocked = not verdict.regressions and not verdict.blockers
     return improved and unblocked and verdict.evidence_sha256 == evidence_sha256
+
+
+def may_drop(verdict: Verdict, evidence_sha256: str) -> bool:
+    """Only where the arm without the parts is shown to be the same or better, by the same conditions."""
+    same_or_better = verdict.decision in (Decision.NEUTRAL, Decision.IMPROVED)
+    unblocked = not verdict.regressions and not verdict.blockers
+    return same_or_better and unblocked and verdict.evidence_sha256 == evidence_sha256
 
 
 SHOWN = 5
@@ -54,14 +61,25 @@ def verdict_refusals(verdict: Verdict, evidence_sha256: str) -> tuple[str, ...]:
     """Why the verdict alone allows nothing; empty where it does."""
     if may_promote(verdict, evidence_sha256):
         return ()
-    reasons = (
-        [] if verdict.decision is Decision.IMPROVED else [f"the candidate is {verdict.decision.words}, not improved."]
-    )
-    reasons += [f"{item.kind.value} on task {item.task_id!r}: {item.detail}" for item in verdict.regressions]
-    reasons += verdict.blockers
+    decided = verdict.decision is Decision.IMPROVED
+    first = () if decided else (f"the candidate is {verdict.decision.words}, not improved.",)
+    return (*first, *_blocked(verdict, evidence_sha256))
+
+
+def drop_refusals(verdict: Verdict, evidence_sha256: str) -> tuple[str, ...]:
+    """Why the verdict about an arm without some parts allows no deletion; empty where it does."""
+    if may_drop(verdict, evidence_sha256):
+        return ()
+    decided = verdict.decision in (Decision.NEUTRAL, Decision.IMPROVED)
+    first = () if decided else (f"the arm without them is {verdict.decision.words}, not neutral or improved.",)
+    return (*first, *_blocked(verdict, evidence_sha256))
+
+
+def _blocked(verdict: Verdict, evidence_sha256: str) -> Iterator[str]:
+    yield from (f"{item.kind.value} on task {item.task_id!r}: {item.detail}" for item in verdict.regressions)
+    yield from verdict.blockers
     if verdict.evidence_sha256 != evidence_sha256:
-        reasons.append("the records have changed since the verdict. Decide again.")
-    return tuple(reasons)
+        yield "the records have changed since the verdict. Decide again."
 
 
 def promotion_refusals(state: PromotionState) -> tuple[str, ...]:
@@ -73,7 +91,12 @@ def promotion_refusals(state: PromotionState) -> tuple[str, ...]:
 def _evidence(state: PromotionState) -> Iterator[str]:
     if state.shown_sha256 not in (None, state.evidence_sha256):
         yield "the records are not those of the verdict that --evidence names. Decide again."
-    for arm in state.arms:
+    yield from arm_refusals(state.arms, state.never_run)
+
+
+def arm_refusals(arms: Sequence[PromotionArm], never_run: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the runs of arms whose files are to be proposed."""
+    for arm in arms:
         if arm.run_fingerprints != {arm.fingerprint}:
             yield f"runs of {arm.name} were made with another configuration than the one in the store. Run it again."
         if unreal := sorted(kind.value for kind in arm.agent_kinds - {AgentKind.REAL}):
@@ -83,8 +106,8 @@ def _evidence(state: PromotionState) -> Iterator[str]:
             yield f"{arm.name} has no runs."
         if arm.lost:
             yield f"artifacts of runs of {arm.name} are missing or damaged ({quote_names(arm.lost, SHOWN)})."
-    if state.never_run:
-        yield f"task {quote_names(state.never_run, SHOWN)} has not been run by both arms. Run the suite to its end."
+    if never_run:
+        yield f"task {quote_names(never_run, SHOWN)} has not been run by both arms. Run the suite to its end."
 
 
 def _files(state: PromotionState) -> Iterator[str]:
