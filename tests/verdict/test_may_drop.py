@@ -8,9 +8,7 @@ from outweigh.verdict.promotion import drop_refusals, may_drop, may_promote
 COLLAPSE = Regression(kind=RegressionKind.OBJECTIVE_DROP, task_id="t", detail="objective fell from 1.00 to 0.00")
 
 
-def a_verdict(
-    decision: Decision, regressions: tuple[Regression, ...] = (), blockers: tuple[str, ...] = ()
-) -> Verdict:
+def a_verdict(decision: Decision, regressions: tuple[Regression, ...] = (), blockers: tuple[str, ...] = ()) -> Verdict:
     return Verdict(
         policy="evidence",
         decision=decision,

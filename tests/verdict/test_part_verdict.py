@@ -5,14 +5,14 @@ import pytest
 from msgspec.structs import replace
 from scipy.stats import norm
 from statsmodels.stats.multitest import multipletests
+from tests.verdict.test_may_drop import COLLAPSE, a_verdict
+from tests.verdict.two_arms import comparison, decide, experiment
 
 from outweigh.verdict.decision import Decision, RequiredSample, Verdict
 from outweigh.verdict.evidence_rule import alarm_p_value, alarmed_gates, examine_candidate
 from outweigh.verdict.evidence_settings import ERROR_RATES, evidence_settings
 from outweigh.verdict.part_verdict import FAMILY_ALARM, PairedArms, PartDecision, judge_parts
 from outweigh.verdict.unusable import sample_gates
-from tests.verdict.test_may_drop import COLLAPSE, a_verdict
-from tests.verdict.two_arms import comparison, decide, experiment
 
 
 def pair(verdict: Verdict, *, part: str = "style", added: bool = False, sha: str = "a") -> PairedArms:
