@@ -304,7 +304,11 @@ def test_a_change_is_proven_by_the_tests_of_node(attempt: Attempt) -> None:
 
 def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(attempt: Attempt, tmp_path: Path) -> None:
     """The script of the check puts them back, and removes settings of pytest that the base does not have."""
-    proven = attempt(BASE, FIX)
+    manifest, changed_manifest = "[tool.pytest.ini_options]\n", "[project]\nname = 'work'\n"
+    proven = attempt(
+        {**BASE, "pyproject.toml": manifest, "inner/setup.cfg": "[metadata]\n", "inner/tox.ini": "[pytest]\n"},
+        {**FIX, "inner/setup.cfg": "[metadata]\nname = work\n"},
+    )
     assert isinstance(proven, ProvenTask)
     task, workspace = tmp_path / "task", tmp_path / "workspace"
     task.mkdir()
@@ -315,6 +319,10 @@ def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(atte
         "tests/conftest.py": "import os\nos._exit(0)\n",
         "tests/test_other.py": "def test_other(): pass\n",
         "tests/test_work.py": "",
+        "pyproject.toml": f"{manifest}addopts = '-p forged'\n",
+        "pytest.ini": "[pytest]\naddopts = -p forged\n",
+        "inner/setup.cfg": changed_manifest,
+        "inner/tox.ini": "[pytest]\naddopts = -p forged\n",
         "work.py": "def double(n):\n    return 2 * n\n",
     }.items():
         (workspace / path).parent.mkdir(parents=True, exist_ok=True)
@@ -332,3 +340,7 @@ def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(atte
     assert (workspace / "tests/test_other.py").read_text() == BASE["tests/test_other.py"]
     assert (workspace / "tests/test_work.py").read_text() == FIX["tests/test_work.py"]
     assert (workspace / "work.py").read_text() == "def double(n):\n    return 2 * n\n"
+    assert (workspace / "pyproject.toml").read_text() == manifest
+    assert (workspace / "inner/tox.ini").read_text() == "[pytest]\n"
+    assert not (workspace / "pytest.ini").exists()
+    assert (workspace / "inner/setup.cfg").read_text() == changed_manifest, "the change edits it, so an agent must, too"

@@ -56,9 +56,10 @@ _SUPPORT_NAMES = re.compile(
 _TYPE_TESTS = re.compile(r".*\.test-d\.[cm]?tsx?|(?:.*/)?(?:typings|types)/(?:.*/)?[^/]*[._-]tests?\.[cm]?tsx?")
 """Tests of declared types, which only a type checker runs."""
 _RUNNER_SETTINGS = re.compile(
-    r"pytest\.ini|jest\.config\..+|vitest\.config\..+|\.mocharc.*|mocha\.opts|karma\.conf\..+"
+    r"\.?pytest\.(?:ini|toml)|jest\.config\..+|vitest\.config\..+|\.mocharc.*|mocha\.opts|karma\.conf\..+"
     r"|phpunit\.xml.*|\.rspec"
 )
+_SETTINGS_IN_MANIFESTS = frozenset(("conftest.py", "pyproject.toml", "setup.cfg", "tox.ini", "package.json"))
 _MANIFESTS = re.compile(
     r"package\.json|package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-.*\.yaml|bun\.lockb?|lerna\.json"
     r"|pyproject\.toml|setup\.(?:py|cfg)|.*requirements.*\.(?:txt|in)|constraints.*\.txt|Pipfile|.+\.lock"
@@ -126,6 +127,12 @@ def is_test_data(path: str) -> bool:
     name = path.rpartition("/")[2]
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     return not _RUNNER_SETTINGS.fullmatch(name) and not _CODE.fullmatch(suffix)
+
+
+def may_set_runner(path: str) -> bool:
+    """Whether a file can say how tests are run: a test runner's own settings, or a manifest that may contain them."""
+    name = path.rpartition("/")[2]
+    return bool(_RUNNER_SETTINGS.fullmatch(name)) or name in _SETTINGS_IN_MANIFESTS
 
 
 def is_lock_file(path: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from outweigh.engine.load_task import load_task
 from outweigh.mining.candidate import Candidate
+from outweigh.mining.changed_files import may_set_runner
 from outweigh.mining.dependencies import InstalledDependencies
 from outweigh.mining.fix_text import FixText, is_changelog
 from outweigh.mining.repository import HistoryRepository
@@ -26,6 +27,8 @@ WORKSPACES = "workspaces.git"
 CHECK_NAME = "tests"
 MUST_PASS_FILE = "must_pass.json"
 PYTEST_SETTINGS = "conftest.py"
+_PYTEST_SETTINGS_FIRST = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+"""Files that pytest takes for its settings before all others."""
 RUN_SCRIPT = 'sh "$OUTWEIGH_TESTS/run.sh"'
 _SLUG_LENGTH = 48
 _SOLVE_SCRIPT = """\
@@ -87,9 +90,17 @@ def read_hidden_files(history: HistoryRepository, candidate: Candidate) -> dict[
 def read_restored_files(
     history: HistoryRepository, candidate: Candidate, others: Sequence[str]
 ) -> dict[str, HiddenFile]:
-    """The files that are put back as they were before the tests are run, besides the hidden ones."""
+    """The files that are put back as they were before the tests are run, besides the hidden ones.
+
+    A manifest that the change has to edit stays as the agent leaves it.
+    """
+    base, fix = history.files(candidate.base), history.files(candidate.fix)
     gone = {*candidate.test_files, *candidate.deleted_tests}
-    settings = [path for path in history.files(candidate.base) if path.rpartition("/")[2] == PYTEST_SETTINGS]
+    settings = [
+        path
+        for path, entry in base.items()
+        if may_set_runner(path) and (fix.get(path) == entry or path.rpartition("/")[2] == PYTEST_SETTINGS)
+    ]
     return _read_files(history, candidate.base, [path for path in (*settings, *others) if path not in gone])
 
 
@@ -217,8 +228,9 @@ def _run_script(draft: MinedDraft) -> str:
     lines = ["#!/bin/sh", "# Puts the hidden tests into the workspace, and runs them.", "set -eu"]
     brought = (*draft.hidden, *draft.restored)
     if any(path.endswith(".py") for path in brought):
-        # pytest executes every one of them, so that one which nobody else wrote could report what it likes.
-        lines.append(f"find . -name {PYTEST_SETTINGS} -not -path './.git/*' -exec rm -f {{}} +")
+        # pytest executes or obeys every one of them, so that one which nobody else wrote could report what it likes.
+        names = " -o ".join(f"-name {name}" for name in (PYTEST_SETTINGS, *_PYTEST_SETTINGS_FIRST))
+        lines.append(f"find . \\( {names} \\) -not -path './.git/*' -exec rm -f {{}} +")
     if brought:
         lines += [
             f"for path in {_words(brought)}; do",
