@@ -96,7 +96,8 @@ def test_tests_of_scylla_are_judged_by_their_rubric(outweigh: Any, tmp_path: Pat
     made = outweigh("init", str(suite), "--from", str(source), "-a", "noop")
     write(tmp_path, {"judge.py": JUDGE})
     command = f'backend = "command"\noptions = {{ command = ["{sys.executable}", "{tmp_path / "judge.py"}"] }}'
-    change(suite, ('backend = "claude-cli"', command))
+    inherit = '\n[arms.t1-01-quality.inherit]\nbest_of = [0]\nby = "median-judge"\n'
+    change(suite, ('backend = "claude-cli"', command), (inherit, ""))
     looked = outweigh("doctor", "-c", str(suite))
     ran = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "runs"), "-k", "1")
     decided = outweigh("verdict", str(tmp_path / "runs"), "--candidate", "t1-01-quality", "--format", "json")

@@ -532,6 +532,16 @@ def test_the_same_arm_twice_is_refused_unless_it_is_declared(suites: Suites) -> 
     assert len({arm.fingerprint for arm in suites.load().arms.values()}) == 1
 
 
+def test_arms_that_are_built_on_the_best_of_different_tiers_are_not_the_same(suites: Suites) -> None:
+    below = 'tier = 0\n[arms.a]\nagent = "noop"\nmodel = "m"\ntier = 1\n'
+    above = '[arms.{}]\nagent = "noop"\ntier = 2\ninherit = {{ best_of = {} }}\n'
+
+    arms(suites, below + above.format("b", "[0]") + above.format("c", "[0, 1]"))
+    assert list(suites.load().arms) == ["plain", "a", "b", "c"]
+    arms(suites, below + above.format("b", "[0]") + above.format("c", "[0]"))
+    assert "arms 'b' and 'c' are the same in everything but their names" in suites.complaint()
+
+
 def test_arms_that_name_each_other_are_declared(suites: Suites) -> None:
     arms(suites, 'same_as = "b"\n[arms.b]\nagent = "noop"\nsame_as = "plain"\n')
 

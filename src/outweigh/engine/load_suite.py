@@ -39,12 +39,15 @@ SHOWN_TASKS = 10
 
 
 def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str) -> None:
-    """Refuse identical arms that are not linked by `same_as`, and linked arms that are not identical."""
+    """Refuse identical arms that are not linked by `same_as`, and linked arms that are not identical.
+
+    Arms that are built on the best of different tiers are not identical, even where they add the same to it.
+    """
     for name, spec in specs.items():
         if spec.same_as is not None:
             _refuse_false_same_as(name, spec.same_as, arms, source)
     for one, other in combinations(arms, 2):
-        twins = arms[one].fingerprint == arms[other].fingerprint
+        twins = arms[one].fingerprint == arms[other].fingerprint and specs[one].inherit == specs[other].inherit
         if twins and _control_root(one, specs) != _control_root(other, specs):
             raise UsageError(
                 f"{source}: arms {one!r} and {other!r} are the same in everything but their names, so comparing them "

@@ -90,6 +90,7 @@ def test_sub_tests_are_arms_with_the_rank_of_their_tier(tmp_path: Path) -> None:
         "t1-01-quality": 1,
         "t2-01-shell": 2,
         "t3-01-reviewer": 3,
+        "t5-01-best": 5,
     }
     assert suite.spec.baseline == "t0-01-vanilla"
 
@@ -106,6 +107,7 @@ def test_each_arm_lays_what_its_file_wants(tmp_path: Path) -> None:
         "t1-01-quality": {".claude/skills/lint/SKILL.md"},
         "t2-01-shell": {".claude/settings.json"},
         "t3-01-reviewer": {".claude/agents/reviewer.md"},
+        "t5-01-best": set(),
     }
     assert draft.files["arms/t0-03-full/CLAUDE.md"].content == b"This is a tool.\n\n\nKeep it small.\n"
     assert suite.arms["t1-01-quality"].skills == ("lint",)
@@ -117,10 +119,9 @@ def test_sub_tests_that_are_no_arms_are_named_with_the_reason(tmp_path: Path) ->
     notes = "\n".join(drafted(scylla_suite(tmp_path, EVERY_TIER)).notes)
 
     assert "no arm for t0-00-empty: agents keep their own system prompt" in notes
-    assert "no arm for t5-01-best: what wins on lower tiers" in notes
     assert "is kept of those with the same files: t1-02-again (as t1-01-quality)." in notes
     assert "the tests share does not have it: B09 (t0-03-full), skill gone (t1-02-again)." in notes
-    assert "Sub-tests that extend the tier below" in notes
+    assert "4 arms inherit the best arm of lower tiers" in notes
 
 
 def test_tiers_that_no_test_takes_part_in_are_left_alone(tmp_path: Path) -> None:

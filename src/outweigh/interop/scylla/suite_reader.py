@@ -1,17 +1,17 @@
 """Suite reader of ProjectScylla: its tests are tasks for judges, the sub-tests of its tiers are arms."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from outweigh.errors import UsageError
+from outweigh.interop.scylla.subtest_setup import SubtestSetup, collect_setup, read_own_files
 from outweigh.interop.scylla.subtests import (
     Subtest,
-    SubtestSetup,
-    collect_setup,
-    read_own_files,
+    UnreadSubtest,
     read_own_subtests,
     read_shared_subtests,
+    read_tier_names,
 )
 from outweigh.interop.scylla.task_reader import TEST_FILE, ReadTest, draft_task, read_test
 from outweigh.interop.suite_drafting import (
@@ -25,7 +25,9 @@ from outweigh.interop.suite_drafting import (
 from outweigh.interop.suite_files import has_keys, read_yaml
 from outweigh.model.arm import ArmSpec
 from outweigh.model.suite import LimitsSpec, SuiteSpec
+from outweigh.model.tiers import InheritSpec, TierSpec
 from outweigh.ports.suites import DEFAULT_AGENT, DraftFile, SuiteDraft, SuiteOverrides
+from outweigh.report.formatting import count_of
 
 _PLAIN_ARM = "plain"
 _CLAUDE_AGENT = "claude-code"
@@ -37,37 +39,60 @@ class _ArmSelection:
     """Sub-tests that become arms, and why others do not."""
 
     arms: dict[str, tuple[Subtest, SubtestSetup]] = field(default_factory=dict)
+    unread: dict[str, UsageError] = field(default_factory=dict)
     bare: list[str] = field(default_factory=list)
     twins: list[str] = field(default_factory=list)
     of_winners: list[str] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
+    tier_names: dict[int, str] = field(default_factory=dict)
+
+    def built_on(self, name: str) -> tuple[int, ...]:
+        """The tiers that an arm is built on, without those that have no arm."""
+        present = {subtest.tier for subtest, _ in self.arms.values()}
+        return tuple(tier for tier in self.arms[name][0].built_on if tier in present)
 
 
-def draft_arms(tests: Sequence[ReadTest], agent: str, model: str | None) -> ArmsDraft:
-    """One arm per set-up whose files exist; without any, two placeholders for the user's own."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieredArms(ArmsDraft):
+    """Arms with the names of their tiers."""
+
+    tiers: Mapping[str, TierSpec] = field(default_factory=dict)
+
+
+def draft_arms(tests: Sequence[ReadTest], agent: str, model: str | None) -> TieredArms:
+    """One arm per set-up whose files exist; without any that adds something, two placeholders for the user's own."""
     found = _select_arms(tests, agent)
-    if not found.arms:
+    if all(_is_plain(name, found) for name in found.arms):
         unnamed = placeholder_arms(agent, model)
-        return replace(unnamed, notes=(*unnamed.notes, *_arm_notes(found, agent)))
-    specs = {name: _arm_spec(name, subtest, layer, agent, model) for name, (subtest, layer) in found.arms.items()}
-    baseline = next((name for name, (_, layer) in found.arms.items() if layer.is_empty), next(iter(specs)))
-    if len(specs) == 1:
+        return TieredArms(
+            arms=unnamed.arms,
+            baseline=unnamed.baseline,
+            comments=unnamed.comments,
+            notes=(*unnamed.notes, *_arm_notes(found, agent)),
+        )
+    specs = {name: _arm_spec(name, found, agent, model) for name in found.arms}
+    baseline = next((name for name in specs if _is_plain(name, found)), next(iter(specs)))
+    if len(specs) == 1 or specs[baseline].inherit is not None:
         baseline, specs = _PLAIN_ARM, {_PLAIN_ARM: ArmSpec(agent=agent, model=model, tier=0), **specs}
-    return ArmsDraft(
+    present = {spec.tier for spec in specs.values()}
+    return TieredArms(
         arms={baseline: specs[baseline], **specs},
         baseline=baseline,
         files=_arm_files(found),
         notes=tuple(_arm_notes(found, agent)),
+        tiers={str(tier): TierSpec(name=name) for tier, name in sorted(found.tier_names.items()) if tier in present},
     )
 
 
 def _select_arms(tests: Sequence[ReadTest], agent: str) -> _ArmSelection:
     shared = tests[0].source.resolve().parent.parent.parent.parent.joinpath(*_SHARED_FOLDER)
     tiers = {int(tier[1:]) for read in tests for tier in read.test.tiers}
-    sorting = _ArmSelection()
-    found = list(read_shared_subtests(shared)) or _merge_tests(tests, sorting)
+    sorting = _ArmSelection(tier_names=read_tier_names(shared))
+    found = _readable(read_shared_subtests(shared), sorting) or _merge_tests(tests, sorting)
+    if not found and sorting.unread:
+        raise next(iter(sorting.unread.values()))
     wanted = sorted((each for each in found if not tiers or each.tier in tiers), key=lambda each: (each.tier, each.key))
     for name, subtest in zip(make_unique(subtest.arm for subtest in wanted), wanted, strict=True):
         layer = collect_setup(subtest, shared, agent)
@@ -76,11 +101,22 @@ def _select_arms(tests: Sequence[ReadTest], agent: str) -> _ArmSelection:
     return sorting
 
 
+def _readable(subtests: Iterable[Subtest | UnreadSubtest], sorting: _ArmSelection) -> list[Subtest]:
+    """Those that can be used; the others are kept with the reason."""
+    found = []
+    for each in subtests:
+        if isinstance(each, UnreadSubtest):
+            sorting.unread[each.arm] = each.fault
+        else:
+            found.append(each)
+    return found
+
+
 def _merge_tests(tests: Sequence[ReadTest], sorting: _ArmSelection) -> list[Subtest]:
     """Merge the sub-tests of all tests; one that several tests have is the first test's."""
     found: dict[tuple[int, str], Subtest] = {}
     for read in tests:
-        for subtest in read_own_subtests(read.source.parent):
+        for subtest in _readable(read_own_subtests(read.source.parent), sorting):
             first = found.setdefault((subtest.tier, subtest.key), subtest)
             if first.content != subtest.content or read_own_files(first.folder) != read_own_files(subtest.folder):
                 sorting.differing.append(f"{subtest.arm} of {read.test.id}")
@@ -88,13 +124,13 @@ def _merge_tests(tests: Sequence[ReadTest], sorting: _ArmSelection) -> list[Subt
 
 
 def _add_arm(name: str, subtest: Subtest, layer: SubtestSetup, sorting: _ArmSelection) -> None:
-    twin = next((arm for arm, (_, other) in sorting.arms.items() if layer.same_as(other)), None)
-    mode = subtest.content.system_prompt_mode
-    if subtest.content.inherit_best_from:
+    twin = next((arm for arm in sorting.arms if _is_twin(subtest, layer, sorting.arms[arm])), None)
+    mode, named = subtest.content.system_prompt_mode, bool(subtest.content.inherit_best_from)
+    if named and not {each.tier for each, _ in sorting.arms.values()}.intersection(subtest.built_on):
         sorting.of_winners.append(name)
     elif mode == "none":
         sorting.silent.append(name)
-    elif layer.is_empty and (twin is not None or mode != "default"):
+    elif layer.is_empty and not named and (twin is not None or mode != "default"):
         sorting.bare.append(name)
     elif twin is not None:
         sorting.twins.append(f"{name} (as {twin})")
@@ -102,11 +138,22 @@ def _add_arm(name: str, subtest: Subtest, layer: SubtestSetup, sorting: _ArmSele
         sorting.arms[name] = subtest, layer
 
 
-def _arm_spec(name: str, subtest: Subtest, layer: SubtestSetup, agent: str, model: str | None) -> ArmSpec:
+def _is_twin(subtest: Subtest, layer: SubtestSetup, other: tuple[Subtest, SubtestSetup]) -> bool:
+    """Whether an agent would find the same set-up: the same files, on top of the same tiers' best."""
+    return subtest.built_on == other[0].built_on and layer.same_as(other[1])
+
+
+def _is_plain(name: str, found: _ArmSelection) -> bool:
+    return found.arms[name][1].is_empty and not found.built_on(name)
+
+
+def _arm_spec(name: str, found: _ArmSelection, agent: str, model: str | None) -> ArmSpec:
+    (subtest, layer), tiers = found.arms[name], found.built_on(name)
     return ArmSpec(
         agent=agent,
         model=model,
         tier=subtest.tier,
+        inherit=InheritSpec(best_of=list(tiers), by="median-judge") if tiers else None,
         files=f"arms/{name}" if layer.files else None,
         skills=[f"skills/{skill}" for skill in layer.skills],
         mcp_servers=dict(layer.servers),
@@ -123,8 +170,9 @@ def _arm_files(found: _ArmSelection) -> dict[str, DraftFile]:
 
 
 def _arm_notes(found: _ArmSelection, agent: str) -> Iterator[str]:
+    yield from (f"There is no arm for {name}: {fault}" for name, fault in found.unread.items())
     for names, said in (
-        (found.of_winners, "There is no arm for {}: what wins on lower tiers is known only afterwards."),
+        (found.of_winners, "There is no arm for {}: the tiers whose best it inherits have no arm."),
         (found.silent, "There is no arm for {}: agents keep their own system prompt here."),
         (found.bare, "There is no arm for {}: its files are not here."),
         (found.twins, "One arm is kept of those with the same files: {}."),
@@ -133,15 +181,32 @@ def _arm_notes(found: _ArmSelection, agent: str) -> Iterator[str]:
     ):
         if names:
             yield said.format(", ".join(names))
+    yield from _inheritance_notes(found)
     layers = [layer for _, layer in found.arms.values()]
-    if any(subtest.content.extends_previous for subtest, _ in found.arms.values()):
-        yield "Sub-tests that extend the tier below have what their own file says, and nothing of that tier's winner."
-    if any(layer.servers for layer in layers):
-        yield "Tool servers are packages of npm, as the harness has it. A sandbox fetches nothing: install them."
+    if served := [f"{server} ({name})" for name, (_, layer) in found.arms.items() for server in layer.servers]:
+        yield (
+            f"Tool servers are packages of npm, as the harness has it: {', '.join(served)}. A sandbox fetches nothing: "
+            "install them."
+        )
     if any(path.startswith(".claude/") for layer in layers for path in layer.files) and agent != _CLAUDE_AGENT:
         yield f"Sub-agents and settings are in .claude, where only {_CLAUDE_AGENT} looks."
     if layers:
         yield "The words that the harness adds to an instruction file (what to use, what not to push) are left out."
+
+
+def _inheritance_notes(found: _ArmSelection) -> Iterator[str]:
+    inheriting = {name: tiers for name in found.arms if (tiers := found.built_on(name))}
+    if inheriting:
+        yield (
+            f"{count_of(len(inheriting), 'arm')} inherit the best arm of lower tiers, by the median of their judges' "
+            "scores and, within .05 of it, the fewest tokens, as the harness chooses. Unlike there, the runs that "
+            "choose are not those that are reported; `held_out = false` changes that."
+        )
+    if several := [name for name, tiers in inheriting.items() if len(tiers) > 1]:
+        yield (
+            f"The harness merges the best of each tier that a sub-test names; here an arm is built on the one best "
+            f"arm of all of them: {', '.join(several)}."
+        )
 
 
 _TEST_GLOBS = (TEST_FILE, f"*/{TEST_FILE}", f"tests/fixtures/tests/*/{TEST_FILE}")
@@ -178,6 +243,7 @@ class ScyllaSuiteReader:
                 name=slug(tests[0].test.id if len(tests) == 1 else path.resolve().name, self.name),
                 tasks=["tasks/*"],
                 arms=dict(arms.arms),
+                tiers=dict(arms.tiers),
                 baseline=arms.baseline,
                 limits=limits,
                 judges=rules.judges,
