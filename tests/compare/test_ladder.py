@@ -1,11 +1,12 @@
 import pytest
 
-from outweigh.compare.ladder import CostQuality, Ladder, compare_tiers, pareto_frontier, uplift
+from outweigh.compare.ladder import CostQuality, Ladder, compare_tiers, pareto_frontier
+from outweigh.compare.ladder_levels import uplift
 from outweigh.errors import UsageError
 from outweigh.model.codec import Record
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
 from outweigh.stats.sample import population_variance
-from outweigh.testing.builders import a_judgment, a_run, evidence_of
+from outweigh.testing.builders import a_judgment, a_run, evidence_of, runs_of_arm
 
 
 def ladder(*scores: float, order: list[str] | None = None, passes: int = 1) -> Ladder:
@@ -67,11 +68,23 @@ def test_a_tier_cannot_stand_on_two_rungs() -> None:
         ladder(0.5, 0.6, order=["T0", "T1", "T0"])
 
 
-def test_without_judges_the_ladder_has_no_uplift_and_says_why() -> None:
-    tiers = compare_tiers(evidence_of(a_run(arm="T0"), a_run(arm="T1")), None).tiers
+def test_without_judges_the_uplift_is_of_the_pass_rate_and_the_grade_of_passed_alone() -> None:
+    outcomes = {"T0": [[True, False], [True, False]], "T1": [[True, True], [True, False]]}
+    result = compare_tiers(evidence_of(*(runs_of_arm(arm, runs) for arm, runs in outcomes.items())), None)
 
-    assert tiers[1].uplift.value is None
-    assert tiers[1].uplift.reason == "the composite needs a judge score and a pass rate on both tiers"
+    assert result.quality == "passed"
+    assert [tier.uplift.value for tier in result.tiers] == [0.0, 0.5]
+    assert [tier.grade for tier in result.tiers] == ["F", "C"]
+    assert [level.gain_over_first.point for level in result.levels] == [0.0, pytest.approx(0.5)]
+    assert any("graded on `passed` alone" in warning for warning in result.warnings)
+
+
+def test_where_one_tier_is_not_judged_its_uplift_is_unknown_and_says_why() -> None:
+    judged, silent = a_run(arm="T0"), a_run(arm="T1")
+    result = compare_tiers(evidence_of(judged, a_judgment(judged, 0.5), silent), None)
+
+    assert result.quality == "composite"
+    assert result.tiers[1].uplift.reason == "the composite needs a judge score and a pass rate on both tiers"
 
 
 def test_a_tier_of_unknown_cost_is_not_on_the_frontier() -> None:

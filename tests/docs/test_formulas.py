@@ -22,7 +22,7 @@ FORMULA_MODULES = (
 )
 SINGLE_FORMULAS = (
     "outweigh.compare.ladder.pareto_frontier",
-    "outweigh.compare.ladder.uplift",
+    "outweigh.compare.ladder_levels.uplift",
     "outweigh.compare.preferences.preference_margin",
     "outweigh.stats.sample.pass_at_k",
     "outweigh.stats.sample.pass_hat_k",

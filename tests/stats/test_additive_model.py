@@ -84,3 +84,41 @@ def test_raters_may_be_compared_through_a_third() -> None:
     filled = fill_missing_ratings(np.array([[0.3, 0.4, NAN], [NAN, 0.5, 0.7], [0.1, NAN, NAN]]))
 
     assert filled == pytest.approx(np.array([[0.3, 0.4, 0.6], [0.4, 0.5, 0.7], [0.1, 0.2, 0.4]]))
+
+
+def test_an_item_is_drawn_towards_its_cell_as_far_as_raters_differ_more_than_items() -> None:
+    # Two cells of two items, three raters without effects of their own. The item means are .5, .7, .2, .4 (the last
+    # of two ratings), the cell means .6 and .28.
+    ratings = np.array([[0.4, 0.5, 0.6], [0.8, 0.6, 0.7], [0.2, 0.3, 0.1], [0.35, 0.45, NAN]])
+    cells = np.array([0, 0, 1, 1])
+    plain, drawn = fill_missing_ratings(ratings), fill_missing_ratings(ratings, cells)
+
+    assert plain[3, 2] == pytest.approx(by_dummies(ratings)[3, 2])
+    assert drawn[3, 2] < plain[3, 2]
+    assert drawn[~np.isnan(ratings)].tolist() == ratings[~np.isnan(ratings)].tolist()
+
+
+def test_where_raters_never_differ_the_cell_adds_nothing() -> None:
+    ratings = np.array([[0.1, 0.3], [0.5, 0.7], [0.2, 0.4], [0.6, NAN]])
+
+    assert fill_missing_ratings(ratings, np.array([0, 0, 1, 1]))[3, 1] == pytest.approx(0.8)
+
+
+def test_an_item_alone_in_its_cell_has_nothing_to_be_drawn_to() -> None:
+    ratings = np.array([[0.1, 0.4], [0.5, 0.6], [0.6, NAN]])
+
+    assert fill_missing_ratings(ratings, np.arange(3))[2, 1] == pytest.approx(fill_missing_ratings(ratings)[2, 1])
+
+
+def test_the_cell_makes_the_prediction_better_where_its_items_are_the_same() -> None:
+    rng = np.random.default_rng(3)
+    cells = np.repeat(np.arange(40), 3)
+    complete = rng.uniform(0.3, 0.8, 40)[cells][:, None] + rng.normal(0, 0.1, 3) + rng.normal(0, 0.1, (120, 3))
+    missing = rng.uniform(size=complete.shape) < 0.05
+    ratings = np.where(missing, NAN, complete)
+    errors = [
+        float(np.nanmean((filled - complete)[missing] ** 2))
+        for filled in (fill_missing_ratings(ratings), fill_missing_ratings(ratings, cells))
+    ]
+
+    assert errors[1] < 0.85 * errors[0]

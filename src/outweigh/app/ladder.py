@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.compare.ladder import Ladder, compare_tiers
+from outweigh.compare.ladder_layout import TierPlan
 from outweigh.errors import quote_names
 from outweigh.score.composite import GRADE_SCALES
 from outweigh.store.experiment_file import ExperimentFile
@@ -23,15 +24,26 @@ class LadderRequest:
 
 
 def build_ladder(request: LadderRequest) -> Ladder:
-    """Read the records and put their arms in order."""
+    """Read the records and put their arms on tiers."""
     evidence = read_evidence(request.evidence)
-    scale, experiment = GRADE_SCALES[request.grades], request.evidence.stores.experiment
-    if request.order is not None or experiment is None:
-        return compare_tiers(evidence, request.order, scale)
-    if not experiment.tiers:
-        return compare_tiers(evidence, None, scale, first=experiment.baseline)
-    ladder = compare_tiers(evidence, sorted(experiment.tiers, key=lambda arm: experiment.tiers[arm]), scale)
+    experiment = request.evidence.stores.experiment
+    ladder = compare_tiers(evidence, None, GRADE_SCALES[request.grades], plan=_plan(request, experiment))
+    if request.order is not None or experiment is None or not experiment.tiers:
+        return ladder
     return replace(ladder, warnings=(*ladder.warnings, *_without_tier(experiment)))
+
+
+def _plan(request: LadderRequest, experiment: ExperimentFile | None) -> TierPlan:
+    """Which arm is on which tier."""
+    if request.order is not None or experiment is None:
+        return TierPlan(order=request.order)
+    return suite_tiers(experiment)
+
+
+def suite_tiers(experiment: ExperimentFile) -> TierPlan:
+    """The tiers as the suite has them; where it has none, all arms are ranked by name after the baseline."""
+    named = {int(number): tier.name for number, tier in experiment.tier_settings.items() if tier.name is not None}
+    return TierPlan(tiers=experiment.tiers or None, names=named, baseline=experiment.baseline)
 
 
 def _without_tier(experiment: ExperimentFile) -> tuple[str, ...]:

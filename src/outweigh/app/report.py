@@ -7,6 +7,7 @@ from pathlib import Path
 from outweigh.app.choose_policy import choose_policy
 from outweigh.app.decide import DecideRequest, DecisionResult, decide_by
 from outweigh.app.evidence import EvidenceRequest, read_evidence
+from outweigh.app.ladder import suite_tiers
 from outweigh.app.pages import Page
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
@@ -127,9 +128,9 @@ def _reported(comparison: Comparison, verdict: Verdict, population: Population, 
 def _ladder(evidence: Evidence, experiment: ExperimentFile | None) -> Ladder | None:
     """The suite's tiers, where it has several and all of them have runs."""
     tiers = {} if experiment is None else experiment.tiers
-    if len(tiers) < 2 or not tiers.keys() <= evidence.arms.keys():
+    if experiment is None or len(tiers) < 2 or not tiers.keys() <= evidence.arms.keys():
         return None
-    return compare_tiers(evidence, sorted(tiers, key=lambda arm: tiers[arm]))
+    return compare_tiers(evidence, None, plan=suite_tiers(experiment))
 
 
 def find_stale(target: Path, request: EvidenceRequest) -> str | None:

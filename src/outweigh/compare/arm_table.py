@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.missing_judgments import complete_judging
+from outweigh.compare.missing_judgments import TWO_ARMS, FillRule, complete_judging
 from outweigh.errors import quote_names
 from outweigh.score.composite import (
     COST_SIGNALS,
@@ -201,18 +201,19 @@ class CompositeScorer:
         arms: Mapping[str, Sequence[Score]],
         profile: Profile,
         metrics: tuple[Metric, ...] = METRICS,
+        filling: FillRule = TWO_ARMS,
     ) -> None:
         self._reference_arm = reference_arm
         self._metrics = metrics
         self._profile = profile
         self._references = _references(arms[reference_arm])
-        judging = complete_judging(arms)
+        judging = complete_judging(arms, filling)
         self._judging = judging
         self._decided_tasks, self._undecided_tasks = _judged_tasks(
-            judging.arms.values(), lambda score: score.deciding_judge_counts, judging.undecided_tasks
+            judging.arms.values(), lambda score: score.deciding_judge_counts, judging.undecided_tasks, filling
         )
         self._shown_tasks, self._hidden_tasks = _judged_tasks(
-            judging.arms.values(), lambda score: score.judge_counts, judging.unknown_tasks
+            judging.arms.values(), lambda score: score.judge_counts, judging.unknown_tasks, filling
         )
         self._left_out: Counter[str] = Counter()
         self._unadjusted = 0
@@ -300,16 +301,16 @@ def _references(scores: Iterable[Score]) -> dict[str, CostReference]:
 
 
 def _judged_tasks(
-    arms: Iterable[Sequence[Score]], counts_of: JudgesOf, unknown: Set[str]
+    arms: Iterable[Sequence[Score]], counts_of: JudgesOf, unknown: Set[str], filling: FillRule
 ) -> tuple[set[str], list[str]]:
     """Tasks whose every counted run has the same judges, all answers of them, and tasks where some are missing.
 
-    `unknown` tasks are among the latter, whatever their runs have.
+    `unknown` tasks are among the latter, whatever their runs have. Of many arms, runs that nobody judged do not count.
     """
     panels: dict[str, set[frozenset[JudgeCount]]] = defaultdict(set)
     for scores in arms:
         for score in scores:
-            if score.counted:
+            if score.counted and (counts_of(score) or not filling.by_arm):
                 panels[score.task_id].add(counts_of(score))
     judged = {task for task, seen in panels.items() if len(seen) == 1 and all(map(_is_complete, seen))} - unknown
     dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]

@@ -1,6 +1,7 @@
-"""Arms as ordered tiers: what each step up buys and costs, and which arms are on the cost-quality frontier."""
+"""Arms as ordered tiers: what each tier and each configuration on it gains and costs, and which are on the cost-quality
+frontier.
+"""
 
-import re
 from collections.abc import Iterable, Sequence
 from math import isinf
 from typing import NamedTuple
@@ -11,8 +12,10 @@ from outweigh.compare.arm_summary import ArmSummary, summarise
 from outweigh.compare.arm_table import ArmTable, CompositeScorer
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.judge_agreement import judge_drift_warnings
-from outweigh.errors import UsageError
-from outweigh.score.composite import EVEN, SEED_GRADES, GradeScale
+from outweigh.compare.ladder_layout import TierPlan, lay_out
+from outweigh.compare.ladder_levels import LadderTier, Levels, build_levels, uplift
+from outweigh.compare.missing_judgments import MANY_ARMS
+from outweigh.score.composite import EVEN, SEED_GRADES, Dimension, GradeScale, Profile, grade
 from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.stats.sample import population_variance
 
@@ -38,16 +41,17 @@ def _dominates(one: CostQuality, other: CostQuality) -> bool:
 
 
 class Tier(Struct, frozen=True, kw_only=True):
-    """One arm with its rank and its relative gain over the first."""
+    """One arm with the number of its tier and its relative gain over the baseline."""
 
-    rank: int
+    number: int
     summary: ArmSummary
+    grade: str | None
     uplift: Quantity
     uplift_of_mean: Quantity
 
 
 class TierSpread(Struct, frozen=True, kw_only=True):
-    """How much the tiers differ; unknown as soon as one tier's figure is."""
+    """How much the tiers differ, each tier counted once; unknown as soon as one tier's figure is."""
 
     pass_rate_variance: Quantity
     cost_variance: Quantity
@@ -55,44 +59,71 @@ class TierSpread(Struct, frozen=True, kw_only=True):
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
-    """All tiers, with the spread of their medians (as the source has it) and of their means (which say more)."""
+    """All arms and both levels, with the spread over tiers.
+
+    `tiers` has one entry per arm, `levels` one per tier. `of_medians` is the spread of the medians of each tier's
+    pooled runs, as the source has it, `of_pooled_means` of their means, and `of_means` of means that count each
+    configuration once. `quality` is what tiers are ranked and graded by: the composite, or `passed` where no run is
+    judged.
+    """
 
     tiers: tuple[Tier, ...]
+    levels: tuple[LadderTier, ...]
     of_medians: TierSpread
     of_means: TierSpread
+    of_pooled_means: TierSpread
     best_value: str | None
     frontier: tuple[str, ...]
+    baseline: str
+    quality: str
+    profile: Profile
     scale: GradeScale
     evidence_sha256: str
     warnings: tuple[str, ...]
 
 
 def compare_tiers(
-    evidence: Evidence, order: Sequence[str] | None, scale: GradeScale = SEED_GRADES, *, first: str | None = None
+    evidence: Evidence,
+    order: Sequence[str] | None,
+    scale: GradeScale = SEED_GRADES,
+    *,
+    plan: TierPlan | None = None,
+    profile: Profile = EVEN,
 ) -> Ladder:
-    """Compare every arm with the first. Without an order, `first` is followed by the others by name.
+    """Compare every arm with the baseline, and every tier with the first.
 
-    Numbers in names count as numbers.
+    `order` are the arms from the first up, each a tier of its own; `plan` says more, such as the tier of every arm.
     """
-    names = _checked(order) if order else sorted(evidence.arms, key=lambda name: (name != first, _natural(name)))
-    arms = {name: evidence.arm(name) for name in names}
-    composer = CompositeScorer(names[0], arms, EVEN, evidence.metrics)
-    tables = [composer.tabulate_with_composites(name) for name in arms]
-    summaries = [_summary(evidence, table, scale) for table in tables]
-    guessed = (
-        () if order else (f"the tiers are ranked by arm name ({', '.join(names)}); --order T0,T1,… sets the order.",)
-    )
+    layout = lay_out(evidence, plan or TierPlan(order=order))
+    arms = {name: evidence.arm(name) for name in layout.tiers}
+    composer = CompositeScorer(layout.baseline, arms, profile, evidence.metrics, MANY_ARMS)
+    tables = {name: composer.tabulate_with_composites(name) for name in arms}
+    basis = _basis(tables.values(), profile)
+    levels = build_levels(evidence, layout, tables, scale, basis)
+    summaries = {name: _summary(evidence, table, scale) for name, table in tables.items()}
     return Ladder(
-        tiers=tuple(_tier(rank, summary, summaries[0]) for rank, summary in enumerate(summaries)),
-        of_medians=_spread(summaries, "median"),
-        of_means=_spread(summaries, "mean"),
-        best_value=_best_value(summaries),
-        frontier=pareto_frontier(_costs_and_qualities(summaries)),
+        tiers=tuple(
+            _tier(layout.tiers[name], summary, summaries[layout.baseline], basis, scale)
+            for name, summary in summaries.items()
+        ),
+        levels=levels.tiers,
+        of_medians=_pooled_spread(levels, "median"),
+        of_means=_spread(
+            [tier.figures["pass_rate"].point for tier in levels.tiers],
+            [tier.figures["cost_usd"].point for tier in levels.tiers],
+        ),
+        of_pooled_means=_pooled_spread(levels, "mean"),
+        best_value=_best_value(summaries.values()),
+        frontier=pareto_frontier(_costs_and_qualities(summaries.values())),
+        baseline=layout.baseline,
+        quality=basis,
+        profile=profile,
         scale=scale,
-        evidence_sha256=evidence.sha256(*names),
+        evidence_sha256=evidence.sha256(*arms),
         warnings=(
             *evidence.warnings,
-            *guessed,
+            *layout.notes,
+            *_notes_on_basis(basis),
             *judge_drift_warnings(arms.values(), evidence.judge_calls(arms), evidence.judge_rules),
             *composer.judging_notes,
             *composer.warnings(),
@@ -100,43 +131,56 @@ def compare_tiers(
     )
 
 
-def uplift(score: float | None, first: float | None) -> Quantity:
-    """(score − first) / first."""
-    if score is None or first is None:
-        return unknown("the composite needs a judge score and a pass rate on both tiers")
-    return (
-        unknown("the first tier scores 0, so a ratio to it is undefined")
-        if first == 0
-        else known((score - first) / first)
-    )
+def _basis(tables: Iterable[ArmTable], profile: Profile) -> str:
+    """The composite; `passed` where the profile needs judges and no run of any arm is judged."""
+    judged = any(run.judge_opinions for table in tables for run in table.runs)
+    return "passed" if Dimension.JUDGE_SCORE in profile.requires and not judged else "composite"
+
+
+def _notes_on_basis(basis: str) -> tuple[str, ...]:
+    if basis == "composite":
+        return ()
+    return ("no run is judged, so tiers are ranked and graded on `passed` alone: uplift is that of the pass rate.",)
 
 
 def _summary(evidence: Evidence, table: ArmTable, scale: GradeScale) -> ArmSummary:
     return summarise(table, evidence.changes.get(table.name, ()), evidence.components.get(table.name, ()), scale)
 
 
-def _tier(rank: int, summary: ArmSummary, first: ArmSummary) -> Tier:
-    mine, theirs = summary.metrics["composite"], first.metrics["composite"]
+def _tier(number: int, summary: ArmSummary, first: ArmSummary, basis: str, scale: GradeScale) -> Tier:
+    mine, theirs = summary.metrics[basis], first.metrics[basis]
+    # The median of 0 and 1 says next to nothing, so passes are graded by their rate.
+    middle = ("mean" if basis == "passed" else "median", "mean")
+    gains = [uplift(getattr(mine, statistic), getattr(theirs, statistic)) for statistic in middle]
     return Tier(
-        rank=rank,
+        number=number,
         summary=summary,
-        uplift=uplift(mine.median, theirs.median),
-        uplift_of_mean=uplift(mine.mean, theirs.mean),
+        grade=grade(getattr(mine, middle[0]), scale),
+        uplift=gains[0],
+        uplift_of_mean=gains[1],
     )
 
 
-def _spread(summaries: Sequence[ArmSummary], statistic: str) -> TierSpread:
-    passes = [getattr(summary.metrics["passed"], statistic) for summary in summaries]
-    costs = [getattr(summary.metrics["cost_usd"], statistic) for summary in summaries]
+def _pooled_spread(levels: Levels, statistic: str) -> TierSpread:
+    pooled = [tier.pooled.metrics for tier in levels.tiers]
+    return _spread(
+        [getattr(metrics["passed"], statistic) for metrics in pooled],
+        [getattr(metrics["cost_usd"], statistic) for metrics in pooled],
+    )
+
+
+def _spread(passes: Sequence[float | None], costs: Sequence[float | None]) -> TierSpread:
+    known_costs = [cost for cost in costs if cost is not None]
     return TierSpread(
         pass_rate_variance=_variance("pass rate", passes),
         cost_variance=_variance("cost", costs),
-        cost_range=_unknown("cost") if None in costs else known(max(costs) - min(costs)),
+        cost_range=_unknown("cost") if None in costs else known(max(known_costs) - min(known_costs)),
     )
 
 
-def _variance(name: str, values: Sequence[float]) -> Quantity:
-    return _unknown(name) if None in values else population_variance(values)
+def _variance(name: str, values: Sequence[float | None]) -> Quantity:
+    numbers = [value for value in values if value is not None]
+    return _unknown(name) if len(numbers) < len(values) else population_variance(numbers)
 
 
 def _unknown(name: str) -> Quantity:
@@ -144,7 +188,7 @@ def _unknown(name: str) -> Quantity:
 
 
 def _best_value(summaries: Iterable[ArmSummary]) -> str | None:
-    """The tier whose passes are cheapest; a tier that never passes is no value at any price."""
+    """The arm whose passes are cheapest; an arm that never passes is no value at any price."""
     prices = [
         (price, summary.name)
         for summary in summaries
@@ -158,15 +202,3 @@ def _costs_and_qualities(summaries: Iterable[ArmSummary]) -> Iterable[CostQualit
         cost, rate = summary.metrics["cost_usd"].mean, summary.pass_rate.value
         if cost is not None and rate is not None:
             yield CostQuality(summary.name, cost, rate)
-
-
-def _checked(order: Sequence[str]) -> Sequence[str]:
-    twice = [name for name in order if order.count(name) > 1]
-    if twice:
-        raise UsageError(f"--order names {twice[0]!r} twice; name each tier once.")
-    return order
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    parts = re.split(r"(\d+)", name)
-    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]

@@ -13,7 +13,7 @@ from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
 from outweigh.report.comparison_tables import arms_table
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import SAME, SIMULATED, UNIT_FORMATS, UNKNOWN, describe_direction, format_change
-from outweigh.report.json_output import Payload, finite_or_none, never_passes, observed_setup_payload
+from outweigh.report.json_output import Payload, finite_or_none, interval_payload, never_passes, observed_setup_payload
 from outweigh.report.judge_agreement import panel_payload
 from outweigh.report.judge_tables import judge_blocks
 from outweigh.stats.estimate import Estimate, Interval, Quantity, excludes
@@ -37,7 +37,7 @@ def comparison_payload(comparison: Comparison, inference: Inference, panel: Pane
         },
         "deltas": {name: _delta_payload(delta, inference) for name, delta in comparison.deltas.items()},
         "ratios": {
-            name: {"ratio": finite_or_none(ratio.point), "interval": _interval_payload(ratio.interval)}
+            name: {"ratio": finite_or_none(ratio.point), "interval": interval_payload(ratio.interval)}
             for name, ratio in inference.ratios.items()
         },
         "tests": {
@@ -64,7 +64,7 @@ def _arm_payload(arm: ArmSummary, inference: Inference) -> Payload:
         "excluded": {status.value: number for status, number in arm.excluded.items()},
         "successes": arm.successes,
         "pass_rate": arm.pass_rate.value,
-        "pass_rate_interval": _interval_payload(inference.pass_rates[arm.name].interval),
+        "pass_rate_interval": interval_payload(inference.pass_rates[arm.name].interval),
         "total_cost_usd": arm.total_cost_usd.value,
         "known_cost_usd": arm.known_cost_usd,
         "estimated_runs": arm.estimated_runs,
@@ -80,12 +80,12 @@ def _arm_payload(arm: ArmSummary, inference: Inference) -> Payload:
         "median_non_cache_tokens": metrics["non_cache_tokens"].median,
         "solved_per_dollar": arm.solved_per_dollar.value,
         "cost_of_pass_usd": finite_or_none(arm.cost_of_pass_usd.value),
-        "cost_of_pass_interval": _interval_payload(inference.costs_of_pass[arm.name].interval),
+        "cost_of_pass_interval": interval_payload(inference.costs_of_pass[arm.name].interval),
         "never_passes": never_passes(arm),
         "pass_at_k": {str(k): value for k, value in arm.pass_at_k.items()},
         "pass_hat_k": {str(k): value for k, value in arm.pass_hat_k.items()},
-        "pass_at_k_intervals": {str(k): _interval_payload(one) for k, one in inference.pass_at_k[arm.name].items()},
-        "pass_hat_k_intervals": {str(k): _interval_payload(one) for k, one in inference.pass_hat_k[arm.name].items()},
+        "pass_at_k_intervals": {str(k): interval_payload(one) for k, one in inference.pass_at_k[arm.name].items()},
+        "pass_hat_k_intervals": {str(k): interval_payload(one) for k, one in inference.pass_hat_k[arm.name].items()},
         "metrics": {name: asdict(description) for name, description in metrics.items()},
         "components": [
             {
@@ -111,20 +111,13 @@ def _delta_payload(delta: Delta, inference: Inference) -> Payload:
         "mean": finite_or_none(delta.mean),
         "median": finite_or_none(delta.median),
         "task_mean": finite_or_none(delta.task_mean),
-        "interval": _interval_payload(chosen.interval),
+        "interval": interval_payload(chosen.interval),
         "task_median": finite_or_none(inferred.median_of_tasks.point),
-        "task_median_interval": _interval_payload(inferred.median_of_tasks.interval),
+        "task_median_interval": interval_payload(inferred.median_of_tasks.interval),
         "dominance": finite_or_none(inferred.dominance.point),
         "standard_error": inferred.over_tasks.standard_error,
         "suite_standard_error": inferred.on_suite.standard_error,
     }
-
-
-def _interval_payload(interval: Interval | None) -> Payload | None:
-    """An end that the data cannot bound is null."""
-    if interval is None:
-        return None
-    return asdict(interval) | {"low": finite_or_none(interval.low), "high": finite_or_none(interval.high)}
 
 
 def _interval_warnings(comparison: Comparison, inference: Inference) -> Iterator[str]:

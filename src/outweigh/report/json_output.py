@@ -12,6 +12,7 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.setup_summary import SetupSummary
 from outweigh.report.document import Report
+from outweigh.stats.estimate import Interval
 
 Payload = dict[str, Any]
 
@@ -19,6 +20,16 @@ Payload = dict[str, Any]
 def finite_or_none(value: float | None) -> float | None:
     """JSON has no infinity; what is not finite is null."""
     return value if value is not None and isfinite(value) else None
+
+
+def interval_payload(interval: Interval | None) -> Payload | None:
+    """An end that the data cannot bound is null."""
+    if interval is None:
+        return None
+    return msgspec.structs.asdict(interval) | {
+        "low": finite_or_none(interval.low),
+        "high": finite_or_none(interval.high),
+    }
 
 
 def never_passes(arm: ArmSummary) -> bool:

@@ -2,21 +2,30 @@
 
 from collections.abc import Iterator
 
+from msgspec import to_builtins
+
 from outweigh.compare.ladder import Ladder, Tier, TierSpread
+from outweigh.compare.ladder_levels import LadderTier, SubArm
 from outweigh.report.document import Block, Report, Table, Tone, optional_bullets
 from outweigh.report.figures.arm_overview import tier_figures
-from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent, format_score, format_signed
-from outweigh.report.json_output import Payload, finite_or_none, never_passes
+from outweigh.report.formatting import UNKNOWN, count_of, format_dollars, format_percent, format_score, format_signed
+from outweigh.report.json_output import Payload, finite_or_none, interval_payload, never_passes
+from outweigh.stats.estimate import Estimate
 
 
 def ladder_payload(ladder: Ladder) -> Payload:
     """`ladder --format json`."""
     return {
         "schema": "outweigh.ladder/1",
-        "first": ladder.tiers[0].summary.name,
+        "first": ladder.baseline,
+        "baseline": ladder.baseline,
+        "first_tier": ladder.levels[0].name,
+        "graded_on": ladder.quality,
         "tiers": [_tier_payload(tier) for tier in ladder.tiers],
+        "levels": [_level_payload(tier) for tier in ladder.levels],
         **_spread_payload(ladder.of_medians, ""),
         **_spread_payload(ladder.of_means, "_of_means"),
+        **_spread_payload(ladder.of_pooled_means, "_of_pooled_means"),
         "best_value": ladder.best_value,
         "frontier": list(ladder.frontier),
         "evidence_sha256": ladder.evidence_sha256,
@@ -28,13 +37,13 @@ def _tier_payload(tier: Tier) -> Payload:
     summary, metrics = tier.summary, tier.summary.metrics
     return {
         "arm": summary.name,
-        "tier": tier.rank,
+        "tier": tier.number,
         "runs": summary.runs,
         "pass_rate": summary.pass_rate.value,
         "median_pass": metrics["passed"].median,
         "composite_median": metrics["composite"].median,
         "composite_mean": metrics["composite"].mean,
-        "grade": summary.grade,
+        "grade": tier.grade,
         "median_cost_usd": metrics["cost_usd"].median,
         "mean_cost_usd": metrics["cost_usd"].mean,
         "cost_of_pass_usd": finite_or_none(summary.cost_of_pass_usd.value),
@@ -42,6 +51,51 @@ def _tier_payload(tier: Tier) -> Payload:
         "never_passes": never_passes(summary),
         "uplift": tier.uplift.value,
         "uplift_of_mean": tier.uplift_of_mean.value,
+    }
+
+
+def _level_payload(tier: LadderTier) -> Payload:
+    """One tier: its figures with each configuration once, its pooled runs, and its configurations."""
+    pooled = tier.pooled
+    return {
+        "tier": tier.number,
+        "name": tier.name,
+        "runs": pooled.runs,
+        "grade": tier.grade,
+        "grade_of_mean": tier.grade_of_mean,
+        "uplift": tier.uplift.value,
+        "uplift_of_mean": _estimate_payload(tier.gain_over_first),
+        "uplift_over_baseline": _estimate_payload(tier.gain_over_baseline),
+        "figures": {name: _estimate_payload(figure) for name, figure in tier.figures.items()},
+        "pooled": {
+            "pass_rate": pooled.pass_rate.value,
+            "cost_of_pass_usd": finite_or_none(pooled.cost_of_pass_usd.value),
+            "metrics": {name: to_builtins(found) for name, found in pooled.metrics.items()},
+        },
+        "sub_arms": [_sub_arm_payload(sub_arm) for sub_arm in tier.sub_arms],
+    }
+
+
+def _sub_arm_payload(sub_arm: SubArm) -> Payload:
+    return {
+        "name": sub_arm.name,
+        "arms": list(sub_arm.arms),
+        "runs": sub_arm.summary.runs,
+        "grade": sub_arm.grade,
+        "uplift_of_mean": _estimate_payload(sub_arm.gain_over_first),
+        "uplift_over_baseline": _estimate_payload(sub_arm.gain_over_baseline),
+        "figures": {name: _estimate_payload(figure) for name, figure in sub_arm.figures.items()},
+    }
+
+
+def _estimate_payload(estimate: Estimate) -> Payload:
+    return {
+        "value": estimate.point,
+        "interval": interval_payload(estimate.interval),
+        "n": estimate.n,
+        "unit": estimate.unit.value,
+        "method": estimate.method,
+        "notes": list(estimate.warnings),
     }
 
 
@@ -73,7 +127,7 @@ def ladder_report(ladder: Ladder) -> Report:
     blocks: list[Block] = [_tier_table(ladder), *tier_figures(ladder), _spread_table(ladder)]
     blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
     return Report(
-        headline=f"{len(ladder.tiers)} tiers from {ladder.tiers[0].summary.name}; {best}",
+        headline=f"{count_of(len(ladder.levels), 'tier')} from {ladder.levels[0].name}; {best}",
         tone=Tone.PLAIN,
         blocks=tuple(blocks),
         payload=payload,
@@ -104,12 +158,12 @@ def _tier_row(tier: Tier, ladder: Ladder) -> tuple[str, ...]:
     summary, composite = tier.summary, tier.summary.metrics["composite"]
     about = "about " if summary.estimated_costs else ""
     return (
-        f"{tier.rank}. {summary.name}",
+        f"{tier.number}. {summary.name}",
         str(summary.runs),
         format_percent(summary.pass_rate.value),
         format_score(composite.median),
         format_score(composite.mean),
-        summary.grade or UNKNOWN,
+        tier.grade or UNKNOWN,
         _signed_percent(tier.uplift.value),
         _signed_percent(tier.uplift_of_mean.value),
         f"{about}{format_dollars(summary.metrics['cost_usd'].mean)}",

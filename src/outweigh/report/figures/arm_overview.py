@@ -313,10 +313,10 @@ def tier_figures(ladder: Ladder) -> list[Block]:
 def _tier_bar(tier: Tier) -> TierBar:
     summary, composite = tier.summary, tier.summary.metrics["composite"]
     uplift = UNKNOWN if tier.uplift.value is None else f"{format_signed(100 * tier.uplift.value)} %"
-    label = f"{format_score(composite.median)}, {summary.grade or 'no grade'}"
-    if tier.rank > 0:
+    label = f"{format_score(composite.median)}, {tier.grade or 'no grade'}"
+    if tier.number > 0:
         label += f", uplift {uplift}"
     means = f"mean {format_score(composite.mean)}; pass rate {format_percent(summary.pass_rate.value)}"
     description = f"{summary.name}: {label}; {means}"
-    name = f"{tier.rank}. {summary.name}"
+    name = f"{tier.number}. {summary.name}"
     return TierBar(name=name, score=composite.median, mean=composite.mean, label=label, description=description)
