@@ -42,11 +42,12 @@ def folder_status() -> FolderStatus:
 
 def _suite_status(file: Path) -> SuiteStatus:
     """What the file says; the files of its tasks and arms are left to `doctor` and `run`."""
-    from outweigh.engine.load_task import task_folders  # noqa: PLC0415 - only where there is a suite
+    from outweigh.engine.expand_designs import expand_designs  # noqa: PLC0415 - only where there is a suite
+    from outweigh.engine.load_task import task_folders  # noqa: PLC0415
     from outweigh.model.parse import parse_suite  # noqa: PLC0415
 
     try:
-        spec = parse_suite(file.read_bytes(), str(file))
+        spec = expand_designs(parse_suite(file.read_bytes(), str(file)), str(file)).spec
         tasks = task_folders(spec.tasks, file.parent, str(file))
     except OutweighError as fault:
         return SuiteStatus(file=str(file), fault=_first_line(fault))

@@ -182,6 +182,7 @@ def _write_experiment(
         notes=(*suite.notes, *notes),
         planned_runs=planned_runs,
         versions=versions,
+        designs=suite.designs,
     )
 
 

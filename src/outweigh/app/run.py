@@ -30,8 +30,8 @@ from outweigh.app.run_request import (
     NothingToCompare,
     RunPreview,
     RunRequest,
+    baseline_repeats,
     plan_suite,
-    repeats_of,
     with_reuse_limit,
 )
 from outweigh.app.sandbox_limits import with_default_limits
@@ -88,7 +88,7 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
             f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "
             "or run into another folder with -o."
         )
-    plan = versions.extend_plan(plan_suite(suite, request), repeats_of(suite, request))
+    plan = versions.extend_plan(plan_suite(suite, request), baseline_repeats(suite, request))
     work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer, versions=versions)
     if suite.spec.executor is Executor.HARBOR:
         return work.through_harbor()
@@ -243,7 +243,7 @@ class _SuiteRun:
         if not self.request.until_decided:
             return None
         order = tuple(dict.fromkeys(run.trial.task_id for run in self.plan))
-        return plan_even_looks(order, repeats_of(self.suite, self.request))
+        return plan_even_looks(order, baseline_repeats(self.suite, self.request))
 
     def _looks(self, store: FolderRunStore) -> Looks | None:
         """The looks of this run, which know of everything that earlier engines finished."""

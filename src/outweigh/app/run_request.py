@@ -9,7 +9,7 @@ import msgspec
 from outweigh.app.suite_selection import SuiteRequest
 from outweigh.app.suite_versions import ReusedResults
 from outweigh.app.this_folder import RUNS_FOLDER
-from outweigh.engine.load_suite import LoadedSuite, effective_repeats
+from outweigh.engine.load_suite import LoadedSuite, repeats_by_arm
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import UsageError
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
@@ -97,11 +97,16 @@ def plan_suite(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...
             "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
             "Leave it out, or take judge_score out of the gates."
         )
-    repeats = repeats_of(suite, request)
+    repeats = repeats_by_arm(suite, request.repeats)
+    if request.until_decided and len(set(repeats.values())) > 1:
+        raise UsageError(
+            "--until-decided counts whole tasks, so every arm needs the same repeats, and designs or tiers of the "
+            "suite have their own. Leave it out, or give one number for all with --repeats."
+        )
     tasks = [task.id for task in suite.tasks]
     return plan_runs(tasks, list(suite.arms), repeats, suite.spec.seed, task_by_task=request.until_decided)
 
 
-def repeats_of(suite: LoadedSuite, request: RunRequest) -> int:
-    """How often every trial is run: as requested, else as the suite says."""
-    return request.repeats or effective_repeats(suite)
+def baseline_repeats(suite: LoadedSuite, request: RunRequest) -> int:
+    """How often the baseline is run on each task."""
+    return repeats_by_arm(suite, request.repeats)[suite.spec.baseline]

@@ -179,4 +179,5 @@ def _with_names(suite: LoadedSuite, names: Mapping[str, str]) -> LoadedSuite:
         suite,
         arms={names[arm.name]: msgspec.structs.replace(arm, name=names[arm.name]) for arm in suite.arms.values()},
         origins={names[name]: origin for name, origin in suite.origins.items()},
+        arm_repeats={names[name]: repeats for name, repeats in suite.arm_repeats.items()},
     )

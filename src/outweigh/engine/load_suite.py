@@ -4,8 +4,8 @@ Refuses arms that are identical without saying so. Reads files; runs nothing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from hashlib import sha256
 from itertools import combinations
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from outweigh.engine.compose_parts import SuiteParts
+from outweigh.engine.expand_designs import ExpandedSuite, expand_designs
 from outweigh.engine.load_arms import ArmFiles, load_arm
 from outweigh.engine.load_task import load_task, task_folders
 from outweigh.engine.tree_digest import paths_below
@@ -22,6 +23,7 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.model.agent_files import AgentFileLocations, file_locations_of
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
 from outweigh.model.parse import inherit, parse_suite_document
+from outweigh.model.parts import MadeDesign
 from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import (
     DEFAULT_REPEATS,
@@ -38,10 +40,13 @@ from outweigh.ports.workspaces import Revisions
 SHOWN_TASKS = 10
 
 
-def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str) -> None:
+def refuse_duplicate_arms(
+    arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str, *, made: Collection[str] = ()
+) -> None:
     """Refuse identical arms that are not linked by `same_as`, and linked arms that are not identical.
 
-    Arms that are built on the best of different tiers are not identical, even where they add the same to it.
+    Arms that are built on the best of different tiers are not identical, even where they add the same to it. `made` are
+    the arms of designs, in which the suite cannot write `same_as`.
     """
     for name, spec in specs.items():
         if spec.same_as is not None:
@@ -49,9 +54,14 @@ def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec],
     for one, other in combinations(arms, 2):
         twins = arms[one].fingerprint == arms[other].fingerprint and specs[one].inherit == specs[other].inherit
         if twins and _control_root(one, specs) != _control_root(other, specs):
+            way_out = (
+                "Their parts bring the same; leave one of those out of the design."
+                if other in made
+                else f"If that is meant as a control, write same_as = {one!r} in arms.{other}."
+            )
             raise UsageError(
                 f"{source}: arms {one!r} and {other!r} are the same in everything but their names, so comparing them "
-                f"says nothing. If that is meant as a control, write same_as = {one!r} in arms.{other}."
+                f"says nothing. {way_out}"
             )
 
 
@@ -85,7 +95,8 @@ class LoadedSuite:
     """Everything an experiment is made of. `overlays` holds the content of every overlay file, by its hash.
 
     `origins` says which commit an arm from git comes from; `notes` are shown to readers of the results. `tasks` are
-    those that are run: without the ones in quarantine, which `spec` names.
+    those that are run: without the ones in quarantine, which `spec` names. `designs` are those that made arms of parts,
+    and `arm_repeats` the repeats of arms whose design has its own, by the arm's name in the suite.
     """
 
     spec: SuiteSpec
@@ -95,6 +106,8 @@ class LoadedSuite:
     overlays: Mapping[str, bytes]
     origins: Mapping[str, ArmOrigin]
     notes: tuple[str, ...] = ()
+    designs: tuple[MadeDesign, ...] = ()
+    arm_repeats: Mapping[str, int] = field(default_factory=dict)
 
 
 LocationFinder = Callable[[str], AgentFileLocations]
@@ -120,8 +133,9 @@ def load_suite(
     document = SourceDocument(_read(file), str(file))
     spec = parse_suite_document(document)
     with document.locating_errors():
-        suite = _load(spec, file, revisions, check_policy, locations_of)
-        refuse_duplicate_arms(suite.arms, spec.arms, str(file))
+        expanded = expand_designs(spec, str(file))
+        suite = _load(expanded, file, revisions, check_policy, locations_of)
+        refuse_duplicate_arms(suite.arms, expanded.spec.arms, str(file), made=expanded.made)
     return suite
 
 
@@ -140,11 +154,12 @@ def load_baseline_at_refs(
     file = suite_path(path)
     document = SourceDocument(_read(file), str(file))
     spec = parse_suite_document(document, fewest_arms=1)
-    model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
-    arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
     with document.locating_errors():
-        versions = msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs)))
-        return _load(versions, file, revisions, check_policy, locations_of)
+        spec = expand_designs(spec, str(file)).spec
+        model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
+        arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
+        versions = msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs)), designs=[])
+        return _load(ExpandedSuite(spec=versions), file, revisions, check_policy, locations_of)
 
 
 def suite_path(path: Path) -> Path:
@@ -153,12 +168,13 @@ def suite_path(path: Path) -> Path:
 
 
 def _load(
-    spec: SuiteSpec,
+    expanded: ExpandedSuite,
     file: Path,
     revisions: Revisions | None,
     check_policy: PolicyCheck,
     locations_of: LocationFinder,
 ) -> LoadedSuite:
+    spec = expanded.spec
     _refuse_bad_policy(spec.policy, str(file), check_policy)
     folder = (file.parent / spec.folder).resolve()
     if not folder.is_dir():
@@ -169,9 +185,17 @@ def _load(
     tasks = _tasks(spec, folder, str(file))
     judges = [_locate_judge(judge, spec.gateway) for judge in spec.judges]
     spec = msgspec.structs.replace(spec, judges=judges)
-    notes = () if spec.chosen is None else (spec.chosen.describe(len(tasks)),)
+    chosen = () if spec.chosen is None else (spec.chosen.describe(len(tasks)),)
     return LoadedSuite(
-        spec=spec, folder=folder, tasks=tasks, arms=arms, overlays=files.contents, origins=files.origins, notes=notes
+        spec=spec,
+        folder=folder,
+        tasks=tasks,
+        arms=arms,
+        overlays=files.contents,
+        origins=files.origins,
+        notes=(*chosen, *expanded.notes),
+        designs=expanded.designs,
+        arm_repeats=expanded.repeats,
     )
 
 
@@ -262,6 +286,17 @@ def effective_repeats(suite: LoadedSuite) -> int:
     if suite.spec.repeats is not None:
         return suite.spec.repeats
     return LADDER_REPEATS if any(arm.tier is not None for arm in suite.arms.values()) else DEFAULT_REPEATS
+
+
+def repeats_by_arm(suite: LoadedSuite, requested: int | None = None) -> dict[str, int]:
+    """How often every arm is run: as requested for all, else as its design, its tier or the suite says."""
+    if requested is not None:
+        return dict.fromkeys(suite.arms, requested)
+    usual = effective_repeats(suite)
+    of_tier = {tier: settings.repeats for tier, settings in suite.spec.tiers.items()}
+    return {
+        name: suite.arm_repeats.get(name) or of_tier.get(str(arm.tier)) or usual for name, arm in suite.arms.items()
+    }
 
 
 SOLUTION_FILE_LIMIT = 200_000

@@ -24,15 +24,26 @@ class PlannedRun:
 
 
 def plan_runs(
-    tasks: Sequence[str], arms: Sequence[str], repeats: int, seed: int, *, task_by_task: bool = False
+    tasks: Sequence[str],
+    arms: Sequence[str],
+    repeats: int | Mapping[str, int],
+    seed: int,
+    *,
+    task_by_task: bool = False,
 ) -> tuple[PlannedRun, ...]:
     """Blocks of one task and repeat hold every arm in random order; the blocks are shuffled too.
 
-    With `task_by_task`, all blocks of a task come before the next task: a sequential verdict counts whole tasks.
+    `repeats` is one number, or one for each arm: then a block lacks the arms that have no such repeat. With
+    `task_by_task`, all blocks of a task come before the next task: a sequential verdict counts whole tasks.
     """
     rng = random.Random(seed)
-    blocks = _blocks(rng, tasks, repeats, task_by_task=task_by_task)
-    order = [(block, task, repeat, arm) for block, (task, repeat) in enumerate(blocks) for arm in _shuffled(rng, arms)]
+    of_arm = dict.fromkeys(arms, repeats) if isinstance(repeats, int) else repeats
+    blocks = _blocks(rng, tasks, max(of_arm[arm] for arm in arms), task_by_task=task_by_task)
+    order = [
+        (block, task, repeat, arm)
+        for block, (task, repeat) in enumerate(blocks)
+        for arm in _shuffled(rng, [arm for arm in arms if repeat <= of_arm[arm]])
+    ]
     return tuple(
         PlannedRun(
             trial=Trial(task_id=task, arm=arm, repeat=repeat, seed=trial_seed(seed, task, arm, repeat)),

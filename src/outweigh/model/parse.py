@@ -67,11 +67,14 @@ def parse_suite(content: bytes, source: str, *, fewest_arms: int = 2) -> SuiteSp
 
 
 def parse_suite_document(document: SourceDocument, *, fewest_arms: int = 2) -> SuiteSpec:
-    """The same for a document that is needed later on, to locate errors in it."""
+    """The same for a document that is needed later on, to locate errors in it.
+
+    Designs add arms to a suite, so where there are some, its baseline and the number of its arms are not checked here.
+    """
     suite = document.convert(SuiteSpec)
-    if suite.baseline not in suite.arms:
+    if suite.baseline not in suite.arms and not suite.designs:
         raise document.error(("baseline",), f"baseline is {_not_an_arm(suite.baseline, suite)}")
-    if len(suite.arms) < fewest_arms:
+    if len(suite.arms) < fewest_arms and not suite.designs:
         raise document.error(
             ("arms",),
             f"a comparison needs at least two arms; there is only {quote_value(suite.baseline)}. Add one, or compare "

@@ -44,18 +44,43 @@ class PartSpec(Spec, frozen=True, kw_only=True):
             raise ValueError("a part needs something to add, such as `instructions` or `skills`")
 
 
+DesignKind = Literal["leave-one-out", "add-one", "factorial", "fractional", "screen"]
+
+
 class DesignSpec(Spec, frozen=True, kw_only=True):
     """How arms are made of parts.
 
     `parts` are those that the design varies, all of the suite's where it names none; `arm` is the arm that they are
-    added to, the suite's baseline where it is left out. `arms` bounds how many arms a fractional design or a screen
-    has. A screen may run on a cheaper `model` with fewer `repeats`, and its `shortlist` best parts are confirmed.
+    added to or left out of, the suite's baseline where none is named. `arms` is how many arms the design may have. Its
+    arms may run on another `model` and with other `repeats`, such as those of a screen on a cheap model, whose
+    `shortlist` best parts are then confirmed.
     """
 
-    kind: Literal["leave-one-out", "add-one", "factorial", "fractional", "screen"]
+    kind: DesignKind
     parts: list[SafeName] = []  # noqa: RUF012
     arm: SafeName | None = None
     arms: Annotated[int, Meta(ge=2, le=512)] | None = None
     model: str | None = None
     repeats: Repeats | None = None
     shortlist: Annotated[int, Meta(ge=1, le=64)] | None = None
+
+
+class MadeDesign(Spec, frozen=True, kw_only=True):
+    """A design with the arms that it was made into, as a store keeps it.
+
+    `arm` is the arm that the parts were added to or left out of, `arms` are all that belong to the design, in its
+    order, also those that the suite has anyway. `full` is the one with all of its parts and `bare` the one with none
+    of them, None where the design has no such arm. `generators` say by which other parts a fractional design decides
+    whether a part is in an arm.
+    """
+
+    kind: DesignKind
+    parts: tuple[SafeName, ...]
+    arm: SafeName
+    arms: tuple[SafeName, ...]
+    full: SafeName | None = None
+    bare: SafeName | None = None
+    model: str | None = None
+    repeats: Repeats | None = None
+    shortlist: int | None = None
+    generators: dict[SafeName, tuple[SafeName, ...]] = {}  # noqa: RUF012

@@ -17,7 +17,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.parse import inherit
-from outweigh.model.parts import DesignSpec
+from outweigh.model.parts import MadeDesign
 from outweigh.model.run_record import POLICY_VERSION_LABEL, RULES_LABEL
 from outweigh.model.suite import Age, Executor, PolicySpec, QuarantinedTask, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
@@ -48,8 +48,9 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     `arms` are all that were ever run here. `current` says which of them the arms of the suite are now; empty where
     nothing has changed since the first run. `versions` are the arms that came later.
     `quarantine` are the tasks that the suite sets aside: `tasks` may still name them, and their runs do not count.
-    `parts` are the parts that each arm is composed of, `designs` the designs that made arms of parts, `tier_settings`
-    what the suite says about its tiers, and `inherits` which arms are built on the best arm of lower tiers.
+    `parts` are the parts that each arm is composed of, also of arms that the suite has no longer, and `designs` the
+    designs that made arms of parts, the latest last. `tier_settings` is what the suite says about its tiers, and
+    `inherits` which arms are built on the best arm of lower tiers.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -74,7 +75,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     versions: dict[str, ArmVersion] = {}
     quarantine: tuple[QuarantinedTask, ...] = ()
     parts: dict[str, tuple[str, ...]] = {}
-    designs: tuple[DesignSpec, ...] = ()
+    designs: tuple[MadeDesign, ...] = ()
     tier_settings: dict[str, TierSpec] = {}
     inherits: dict[str, InheritSpec] = {}
 
@@ -124,6 +125,7 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
     notes: Sequence[str] = (),
     planned_runs: int | None = None,
     versions: VersionNames | None = None,
+    designs: Sequence[MadeDesign] = (),
 ) -> None:
     """Write down what the store is for, or refuse when it is for something else.
 
@@ -157,8 +159,8 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         current=_current(known, arms, versions),
         versions={} if known is None else {**known.versions, **_new_versions(known, arms, versions)},
         quarantine=tuple(spec.quarantine),
-        parts={name: tuple(inherit(name, spec.arms).parts) for name in spec.arms if inherit(name, spec.arms).parts},
-        designs=tuple(spec.designs),
+        parts=_merged({} if known is None else known.parts, _parts_of_arms(spec, versions)),
+        designs=_merged_designs(() if known is None else known.designs, designs, versions),
         tier_settings=spec.tiers,
         inherits={name: arm.inherit for name, arm in spec.arms.items() if arm.inherit is not None},
     )
@@ -303,6 +305,37 @@ def _tiers_of_suite(experiment: ExperimentFile) -> dict[str, int]:
 def _merged(known: Mapping[str, Item], now: Mapping[str, Item]) -> dict[str, Item]:
     """What is new comes after what is known, and what is not mentioned any more stays."""
     return {**known, **now}
+
+
+def _stored_names(names: Sequence[str], versions: VersionNames | None) -> tuple[str, ...]:
+    """The names that the store has for arms of the suite."""
+    return tuple(names) if versions is None else tuple(versions.names.get(name, name) for name in names)
+
+
+def _parts_of_arms(spec: SuiteSpec, versions: VersionNames | None) -> dict[str, tuple[str, ...]]:
+    """The parts of every arm that has some, in the order of the suite."""
+    composed = {name: inherit(name, spec.arms).parts for name in spec.arms}
+    stored = dict(zip(spec.arms, _stored_names(tuple(spec.arms), versions), strict=True))
+    return {
+        stored[name]: tuple(part for part in spec.parts if part in parts) for name, parts in composed.items() if parts
+    }
+
+
+def _merged_designs(
+    known: Sequence[MadeDesign], now: Sequence[MadeDesign], versions: VersionNames | None
+) -> tuple[MadeDesign, ...]:
+    """The designs of the suite after those that it had before and has no longer."""
+    named = tuple(
+        msgspec.structs.replace(
+            design,
+            arm=_stored_names((design.arm,), versions)[0],
+            arms=_stored_names(design.arms, versions),
+            full=None if design.full is None else _stored_names((design.full,), versions)[0],
+            bare=None if design.bare is None else _stored_names((design.bare,), versions)[0],
+        )
+        for design in now
+    )
+    return (*(design for design in known if design not in named), *named)
 
 
 def _current(known: ExperimentFile | None, arms: Mapping[str, Arm], versions: VersionNames | None) -> dict[str, str]:
