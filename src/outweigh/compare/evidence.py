@@ -12,7 +12,14 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import ModelPrices, PriceTables
-from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord, named_policy_version
+from outweigh.model.run_record import (
+    ARBITRARY_REPEAT,
+    REPEAT_LABEL,
+    NamedTier,
+    RunRecord,
+    named_policy_version,
+    named_tier,
+)
 from outweigh.model.scan_result import RunKey, RunScan
 from outweigh.model.suite import QuarantinedTask
 from outweigh.model.task_list import TaskList
@@ -52,7 +59,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     reused runs that are set aside, because fresh ones stand beside them; `unanchored` names arms that lack such runs,
     and says why that matters (compare/stale_runs.py). `scans` are what the scan for cheats found, by run. `quarantine`
     are the tasks whose runs are in none of the other fields, because the suite sets them aside. `choosing_arms` are
-    those that have no run left, because the tasks were chosen by them.
+    those that have no run left, because the tasks were chosen by them. `named_tiers` are the tiers, with their names,
+    that the runs of an arm say it is on: one, unless records contradict each other.
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -72,6 +80,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     scans: Mapping[RunKey, RunScan] = field(default_factory=dict)
     quarantine: tuple[SetAsideTask, ...] = ()
     choosing_arms: frozenset[str] = frozenset()
+    named_tiers: Mapping[str, frozenset[NamedTier]] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -158,6 +167,7 @@ def gather(
         metrics=metrics,
         policy_versions=frozenset(trials.policy_versions),
         choosing_arms=frozenset(listed.choosing_arms - arms.keys()),
+        named_tiers={arm: frozenset(tiers) for arm, tiers in trials.named_tiers.items()},
         quarantine=tuple(
             SetAsideTask(task=each.task, reason=each.reason, since=each.since, runs=len(set_aside[each.task]))
             for each in quarantine
@@ -218,6 +228,7 @@ class _Trials:
         self.superseded: dict[str, list[Score]] = defaultdict(list)
         self.arbitrary_repeats = False
         self.policy_versions: set[int] = set()
+        self.named_tiers: dict[str, set[NamedTier]] = defaultdict(set)
         self._observers: dict[str, SetupObserver] = defaultdict(SetupObserver)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
@@ -231,6 +242,8 @@ class _Trials:
         self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT
         if (version := named_policy_version(run)) is not None:
             self.policy_versions.add(version)
+        if (tier := named_tier(run)) is not None:
+            self.named_tiers[arm].add(tier)
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
             self.digest_of[key] = digest

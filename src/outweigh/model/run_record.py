@@ -295,6 +295,24 @@ def changed_nothing(run: RunRecord) -> bool:
     return DIFF_ARTIFACT not in run.artifacts and run.check_command_count is not None and run.setup_seconds is not None
 
 
+TIER_LABEL = "tier"
+TIER_NAME_LABEL = "tier_name"
+"""The labels under which an importer stores the number and the name of the tier that a run's arm is on."""
+
+STATED_LABEL = "stated"
+"""The label under which an importer stores what the source states about a run as a whole: its `score` and `grade`."""
+
+NamedTier = tuple[int, str | None]
+
+
+def named_tier(run: RunRecord) -> NamedTier | None:
+    """The number and the name of the tier that a run says its arm is on; None where it does not say."""
+    number, name = run.extra.get(TIER_LABEL), run.extra.get(TIER_NAME_LABEL)
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        return None
+    return number, name if isinstance(name, str) and name else None
+
+
 RULES_LABEL = "rules_sha256"
 """The label under which the engine stores the hash of its store's rules."""
 

@@ -254,7 +254,7 @@ class ScyllaImporter:
     reads_also = frozenset({"claude-code", "codex"})
     fields: Mapping[str, FieldOrigin] = field_origins(
         reported="status status_detail agent duration_seconds usage cost step_count checks",
-        derived="family started_at task_checksum warnings extra",
+        derived="arm_fingerprint family started_at task_checksum warnings extra",
     )
 
     def recognises(self, path: Path) -> bool:

@@ -12,7 +12,14 @@ from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import extra_fields, fingerprint, imported_run, outcome_check, real_agent, stable_id
 from outweigh.interop.result_files import read_json_object, read_text
 from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Status, failure_from_text
-from outweigh.model.run_record import AgentIdentity, CheckResult, RunRecord
+from outweigh.model.run_record import (
+    STATED_LABEL,
+    TIER_LABEL,
+    TIER_NAME_LABEL,
+    AgentIdentity,
+    CheckResult,
+    RunRecord,
+)
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import NO_USAGE, Usage, reported_cost
 from outweigh.ports.importers import ImportNotes
@@ -31,6 +38,20 @@ def display_model(model: str) -> str:
     """The model as the project's tables write it, so that folders and tables have the same arms."""
     found = _CLAUDE_MODEL.search(model)
     return model if found is None else f"{found[1].title()} {found[2]}.{found[3]}"
+
+
+_TIER = re.compile(r"T(\d{1,4})")
+
+
+def run_labels(tier: str, score: object, grade: object) -> dict[str, Any]:
+    """What `extra` says about a run's tier, and about the score and grade that the project gave it."""
+    found = _TIER.fullmatch(tier)
+    stated = {"score": as_amount(score), "grade": as_name(grade)}
+    return {
+        TIER_LABEL: None if found is None else int(found[1]),
+        TIER_NAME_LABEL: None if found is None else tier,
+        STATED_LABEL: {key: value for key, value in stated.items() if value is not None} or None,
+    }
 
 
 _BOLD_KEY = re.compile(r"^\*\*(?P<key>[^*]+)\*\*:\s*(?P<value>.+?)\s*$", re.MULTILINE)
@@ -158,6 +179,7 @@ def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportN
     timing = read_json_object(folder.path / "agent" / "timing.json", notes)
     about = read_model_page(folder.path / "agent" / "MODEL.md", notes)
     model = folder.experiment.model or about.get("Model")
+    manifest = read_json_object(folder.path.parent / "config_manifest.json", notes)
     report = _agent_report(output_fields)
     duration = as_amount(result.get("agent_duration_seconds"))
     usage = report.usage if report is not None and report.usage != NO_USAGE else _usage(result)
@@ -173,6 +195,7 @@ def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportN
         status=status,
         status_detail=detail,
         agent=_agent(about, model),
+        arm_fingerprint=_configuration(folder, manifest, model),
         task_checksum=_checksum(folder.experiment.config),
         family=test_of_experiment(folder.experiment_name),
         started_at=_started(timing, duration),
@@ -182,7 +205,11 @@ def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportN
         step_count=None if report is None else report.step_count,
         checks=(_passed(result),),
         warnings=() if report is None else report.warnings[:20],
-        extra=extra_fields({key: result.get(key) for key in _EXTRA_FIELDS} | {"resources": _resources(folder, notes)}),
+        extra=extra_fields(
+            run_labels(folder.tier, _stated_score(result), result.get("judge_grade"))
+            | {key: result.get(key) for key in _EXTRA_FIELDS}
+            | {"resources": as_dict(manifest.get("resources")) or None}
+        ),
     )
 
 
@@ -243,6 +270,33 @@ def _checksum(config: Mapping[str, Any]) -> str | None:
     return fingerprint(output_fields) if output_fields["task_repo"] or output_fields["experiment_id"] else None
 
 
-def _resources(folder: RunFolder, notes: ImportNotes) -> Any:
-    manifest = read_json_object(folder.path.parent / "config_manifest.json", notes)
-    return as_dict(manifest.get("resources")) or None
+def _stated_score(result: Mapping[str, Any]) -> object:
+    """The score that the judges agreed on; there is none if no judge answered, where the project writes 0."""
+    return None if _passed(result).passed is None else result.get("judge_score")
+
+
+_OWN_PROMPT = frozenset({"00", "01"})
+"""Sub-tests of tier 0 that differ from others by the agent's system prompt, which the manifest does not have."""
+
+
+def _configuration(folder: RunFolder, manifest: Mapping[str, Any], model: str | None) -> str | None:
+    """A hash of what the manifest of a sub-test says that it put into a workspace; None without a manifest.
+
+    The hash of the instruction file counts only if the sub-test wrote one: otherwise it is that of the test's own
+    repository. Two things are not in the manifest and are told by its names: teams of agents, and the system prompt.
+    """
+    resources = manifest.get("resources")
+    if not isinstance(resources, dict):
+        return None
+    wrote_words = bool(as_dict(resources.get("claude_md")).get("blocks"))
+    fixture = as_str(manifest.get("fixture_config_path")) or ""
+    return fingerprint(
+        {
+            "model": model,
+            "resources": resources,
+            "instructions": manifest.get("claude_md_hash") if wrote_words else None,
+            "inherited_from": manifest.get("inherited_from"),
+            "teams": fixture.rpartition("/")[2].removesuffix(".yaml").endswith("-teams"),
+            "own_prompt": folder.subtest if folder.tier == "T0" and folder.subtest[:2] in _OWN_PROMPT else None,
+        }
+    )

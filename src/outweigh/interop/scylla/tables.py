@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.field_values import read_amount, read_bool, read_count, unless_unknown
+from outweigh.interop.field_values import CellReader, read_amount, read_bool, read_count, unless_unknown
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
 from outweigh.interop.result_files import read_head
-from outweigh.interop.scylla.run_folder import test_of_experiment
+from outweigh.interop.scylla.run_folder import run_labels, test_of_experiment
 from outweigh.interop.table_rows import TableRow, table_rows
 from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionScore, JudgeIdentity, Judgment
@@ -253,12 +253,20 @@ def _run(row: TableRow) -> RunRecord:
         ),
         cost=reported_cost(said["cost_usd"]),
         checks=(outcome_check("passed", said["passed"], "what its judges agreed on"),),
-        extra=extra_fields({column: cells.get(column) for column in _EXTRA_COLUMNS}),
+        extra=extra_fields(
+            run_labels(tier.strip(), _score(cells), cells.get("grade", "").strip())
+            | {column: cells.get(column) for column in _EXTRA_COLUMNS}
+        ),
     )
 
 
-def _cell(cells: Mapping[str, Any], column: str) -> Any:
+def _score(cells: Mapping[str, Any]) -> float | None:
+    """What the project made of its judges' totals, where the table has it."""
+    return _cell(cells, "score", unless_unknown(read_amount)) if "score" in cells else None
+
+
+def _cell(cells: Mapping[str, Any], column: str, reader: CellReader | None = None) -> Any:
     try:
-        return _CELL_READERS[column](cells[column])
+        return (reader or _CELL_READERS[column])(cells[column])
     except ValueError as fault:
         raise ValueError(f"{column} is {cells[column][:60]!r}, {fault}") from None
