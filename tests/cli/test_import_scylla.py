@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.interop.scylla.scylla_experiments import a_run, an_experiment
+from tests.interop.scylla.study_tables import StudyShape, write_study
 
 
 def test_an_experiment_is_found_by_its_folders_and_its_tiers_are_compared(outweigh: Any, tmp_path: Path) -> None:
@@ -32,3 +33,28 @@ def test_two_results_under_one_name_are_refused_and_nothing_is_kept(outweigh: An
     assert answer.code == 3
     assert "stands for two different results" in answer.err
     assert not list(target.glob("runs-*.jsonl"))
+
+
+def test_a_ladder_of_imported_tables_has_the_tiers_of_the_study(outweigh: Any, tmp_path: Path) -> None:
+    write_study(tmp_path / "data", shape=StudyShape(subtests=(3, 2, 1), tests=2, repeats=2), lost=0.02, invalid=0.02)
+    outweigh("import", str(tmp_path / "data"), "-o", str(tmp_path / "runs"))
+
+    ladder = outweigh("ladder", str(tmp_path / "runs"), "--format", "json").json()
+    by_name = outweigh("ladder", str(tmp_path / "runs"), "--tiers", r"T(\d+)", "--format", "json").json()
+
+    assert [(tier["tier"], tier["name"], len(tier["sub_arms"])) for tier in ladder["levels"]] == [
+        (0, "T0", 3),
+        (1, "T1", 2),
+        (2, "T2", 1),
+    ]
+    assert by_name["levels"] == ladder["levels"]
+
+
+def test_a_wrong_expression_for_tiers_ends_with_a_sentence(outweigh: Any, tmp_path: Path) -> None:
+    write_study(tmp_path / "data", shape=StudyShape(subtests=(1, 1), tests=1, repeats=1))
+    outweigh("import", str(tmp_path / "data"), "-o", str(tmp_path / "runs"))
+
+    answer = outweigh("ladder", str(tmp_path / "runs"), "--tiers", "T(")
+
+    assert answer.code == 2
+    assert "--tiers 'T(' is not a regular expression" in answer.err

@@ -7,7 +7,7 @@ from pathlib import Path
 from outweigh.app.choose_policy import choose_policy
 from outweigh.app.decide import DecideRequest, DecisionResult, decide_by
 from outweigh.app.evidence import EvidenceRequest, read_evidence
-from outweigh.app.ladder import suite_tiers
+from outweigh.app.ladder_tiers import suite_tiers
 from outweigh.app.pages import Page
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence

@@ -15,6 +15,7 @@ from outweigh.score.composite import GRADE_SCALES
 
 class _Options(ReadingOptions):
     order: str | None
+    tiers: str | None
     grades: str
     format: str
     output: list[str]
@@ -28,7 +29,10 @@ def main(arguments: Sequence[str]) -> int:
 
         check_targets(options.output)
     request = LadderRequest(
-        order=_parse_order(options.order), evidence=options.evidence_request(), grades=options.grades
+        order=_parse_order(options.order),
+        tiers=options.tiers,
+        evidence=options.evidence_request(),
+        grades=options.grades,
     )
     report = ladder_report(build_ladder(request))
     if options.output:
@@ -61,10 +65,18 @@ def build_parser() -> Parser:
         "ladder",
         "Compare arms as tiers: gain over the first, variance, range, grades and best value.",
         "outweigh ladder outweigh-runs/demo --order trap,plain,better",
+        r"outweigh ladder --tiers 'T(\d+)'",
         "outweigh ladder -o ladder.html -o study/",
     )
     parser.add_argument(
-        "--order", metavar="T0,T1,…", help="the tiers from the first up (default: the suite's tiers, else by name)"
+        "--order",
+        metavar="T0,T1,…",
+        help="the tiers from the first up, an arm each (default: the tiers of the suite or the records, else by name)",
+    )
+    parser.add_argument(
+        "--tiers",
+        metavar="PATTERN",
+        help=r"a regular expression whose first group is the number of the tier in an arm's name, such as 'T(\d+)'",
     )
     parser.add_argument(
         "--grades", choices=tuple(GRADE_SCALES), default=DEFAULT_GRADES, help="the letter scale (default: %(default)s)"
