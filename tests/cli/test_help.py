@@ -7,6 +7,7 @@ from pathlib import Path
 from shutil import copy, copytree, rmtree
 
 import pytest
+from tests.cli.part_stores import leave_one_out, part_runs, write_part_store
 from tests.conftest import Outweigh
 
 from outweigh.cli.arguments import Parser
@@ -43,6 +44,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copytree(EXAMPLES / "skill" / "release-notes", place / "release-notes")
     for name in ("nightly.csv", "map.toml"):
         copy(EXAMPLES / "table" / name, place)
+    sets = leave_one_out(("style",))
+    (place / "outweigh-runs").mkdir()
+    write_part_store(place / "outweigh-runs" / "parts", part_runs(sets, {"style": 0.4}, tasks=12), sets)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         for suite in (".", "my-suite"):

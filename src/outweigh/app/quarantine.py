@@ -16,25 +16,31 @@ DecideAgain = Callable[[Evidence], Sequence[Verdict]]
 
 
 def hold_to_all_runs(
-    verdicts: Sequence[Verdict], evidence: Evidence, request: EvidenceRequest, decide_again: DecideAgain
+    verdicts: Sequence[Verdict],
+    evidence: Evidence,
+    request: EvidenceRequest,
+    decide_again: DecideAgain,
+    allowed: frozenset[Decision] = frozenset({Decision.IMPROVED}),
 ) -> tuple[Verdict, ...]:
     """The same verdicts, with a blocker where an improvement is one only without tasks that were run and set aside.
+
+    `allowed` are the decisions that allow what is asked about: improved for a promotion.
 
     Who knows the results can choose the tasks; so a quarantine of tasks that have runs may cost a promotion, and never
     brings one. A task that was set aside before it was run changes nothing here.
     """
     run = [each for each in evidence.quarantine if each.runs]
-    if not run or all(verdict.decision is not Decision.IMPROVED for verdict in verdicts):
+    if not run or all(verdict.decision not in allowed for verdict in verdicts):
         return tuple(verdicts)
     try:
         others = [verdict.decision for verdict in decide_again(read_evidence(replace(request, with_quarantined=True)))]
     except EvidenceError:  # runs that cannot be compared, such as those of a task that changed in between
         others = [Decision.INCONCLUSIVE] * len(verdicts)
-    return tuple(_hold(verdict, other, run) for verdict, other in zip(verdicts, others, strict=True))
+    return tuple(_hold(verdict, other, run, allowed) for verdict, other in zip(verdicts, others, strict=True))
 
 
-def _hold(verdict: Verdict, with_all: Decision, run: Sequence[SetAsideTask]) -> Verdict:
-    if verdict.decision is not Decision.IMPROVED or with_all is Decision.IMPROVED:
+def _hold(verdict: Verdict, with_all: Decision, run: Sequence[SetAsideTask], allowed: frozenset[Decision]) -> Verdict:
+    if verdict.decision not in allowed or with_all in allowed:
         return verdict
     names = quote_names([each.task for each in run], SHOWN_TASKS)
     reason = (

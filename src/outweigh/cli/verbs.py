@@ -68,6 +68,12 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "Study": {
         "ladder": _verb("ladder", "compare arms as tiers, each with the one below"),
+        "parts": Verb(
+            "find out which parts of a set-up earn their place",
+            below={
+                "verdict": _verb("parts_verdict", "say which parts to keep, which can go and which hurt"),
+            },
+        ),
         "suite": Verb(
             "examine a suite and the rules that decide on it",
             below={

@@ -140,15 +140,11 @@ def _reason(pair: PairedArms, decision: PartDecision, family_p: float | None, pa
             return f"{what} is a trade-off: better on quality, and more expensive. Say what a solved task is worth"
         case Decision.INCONCLUSIVE:
             return next(iter(pair.verdict.reasons), "the evidence does not decide")
+        case Decision.NEUTRAL:
+            return f"{what} is shown to make no difference beyond the margins"
         case _:
-            return f"{what} {_SHOWN[pair.verdict.decision]}"
-
-
-_SHOWN = {
-    Decision.REGRESSED: "regressed",
-    Decision.NEUTRAL: "is shown to make no difference beyond the margins",
-    Decision.IMPROVED: "improved",
-}
+            why = next(iter(pair.verdict.reasons), "")
+            return f"{what} {pair.verdict.decision.words}{f': {why}' if why else ''}"
 
 
 def _need(pair: PairedArms, parts: int) -> Need | None:

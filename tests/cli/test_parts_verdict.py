@@ -1,0 +1,168 @@
+"""`outweigh parts verdict`: keep, drop, hurts or not known yet."""
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.part_stores import leave_one_out, part_runs, write_part_store
+
+from outweigh.cli.main import main
+from outweigh.model.run_record import AgentIdentity, AgentKind
+from outweigh.model.suite import PolicySpec
+
+PARTS = ("style", "tests", "layout", "docs")
+EFFECTS = {"style": 0.3, "tests": -0.3}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Style helps, tests hurt, layout and docs do nothing; layout and docs were left out together, too."""
+    sets = leave_one_out(PARTS, ("layout", "docs"))
+    tokens = {"layout": 300, "docs": 50, "tests": 200, "style": 100}
+    runs = part_runs(sets, EFFECTS, tasks=70, noise=False, tokens=tokens)
+    return write_part_store(tmp_path_factory.mktemp("parts") / "store", runs, sets)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    code = main(["parts", "verdict", *words, "--format", "json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def by_part(payload: Any) -> dict[str, Any]:
+    return {row["part"]: row for row in payload["parts"]}
+
+
+def test_every_part_gets_its_word(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, payload = answer(capsys, store)
+    rows = by_part(payload)
+
+    assert code == 0
+    assert {name: row["verdict"] for name, row in rows.items()} == {
+        "style": "keep",
+        "tests": "hurts",
+        "layout": "drop",
+        "docs": "drop",
+    }
+    assert {name for name, row in rows.items() if row["may_drop"]} == {"tests", "layout", "docs"}
+    assert rows["style"]["decision"] == "regressed"
+    assert rows["style"]["family_p"] < 0.001
+
+
+def test_an_arm_without_several_parts_is_judged_as_well(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, payload = answer(capsys, store)
+
+    (joint,) = payload["joint"]
+    assert (joint["arm"], joint["parts"], joint["may_drop"]) == ("without-layout-docs", ["layout", "docs"], True)
+
+
+def test_tokens_of_a_turn_and_dollars_of_a_month_are_what_the_gateway_metered(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By hand: 300 tokens × 20,000 turns × $3 per million is $18."""
+    _, payload = answer(capsys, store, "--turns-per-month", "20000")
+    layout = by_part(payload)["layout"]
+
+    assert layout["tokens_per_turn"] == pytest.approx(300)
+    assert layout["usd_per_month"] == pytest.approx(18.0)
+    assert main(["parts", "verdict", store, "--turns-per-month", "20000"]) == 0
+    shown = capsys.readouterr().out
+    assert "4 parts: 1 keep, 2 drop, 1 hurts" in shown
+    assert "it saves 300 tokens a turn and $18.00 a month" in shown
+    assert f"outweigh parts apply {store} --drop layout,docs --patch smaller.patch" in shown
+
+
+def test_what_is_missing_before_all_can_go_together_is_said_as_lines_of_the_suite(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["parts", "verdict", store])
+    shown = capsys.readouterr().out
+
+    assert '[arms.without-tests-layout-docs]\n  extends = "all-parts"\n  parts = ["style"]' in shown
+    assert f"outweigh run -o {store}" in shown
+
+
+def test_few_tasks_leave_parts_unknown_and_say_what_it_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = leave_one_out(PARTS)
+    code, payload = answer(capsys, write_part_store(tmp_path / "s", part_runs(sets, {}, tasks=12, repeats=3), sets))
+
+    assert code == 3
+    assert {row["verdict"] for row in payload["parts"]} == {"not_known"}
+    assert all(row["needs_tasks"] > 12 and row["needs_repeats"] == 3 for row in payload["parts"])
+    assert payload["joint"] == []
+
+
+def test_adding_a_part_is_read_the_other_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets: dict[str, tuple[str, ...]] = {"none": (), "with-style": ("style",), "with-tests": ("tests",)}
+    runs = part_runs(sets, EFFECTS, tasks=40)
+    _, payload = answer(capsys, write_part_store(tmp_path / "s", runs, sets, "add-one"))
+    rows = by_part(payload)
+
+    assert {name: row["verdict"] for name, row in rows.items()} == {"style": "keep", "tests": "hurts"}
+    assert not any(row["may_drop"] for row in rows.values())
+
+
+def test_scripted_runs_decide_and_allow_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = leave_one_out(("tests", "style"))
+    agent = AgentIdentity(kind=AgentKind.SCRIPTED, name="shell", version="1", model=None)
+    runs = part_runs(sets, EFFECTS, tasks=40, agent=agent)
+    store = write_part_store(tmp_path / "s", runs, sets)
+    _, payload = answer(capsys, store, "--turns-per-month", "1000")
+    row = by_part(payload)["tests"]
+
+    assert (row["verdict"], row["may_drop"], row["usd_per_month"]) == ("hurts", False, None)
+    assert any("scripted" in blocker for blocker in row["blockers"])
+
+
+def test_a_full_factorial_gives_interactions_with_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = [[part for part, there in zip(PARTS[:3], row, strict=True) if there] for row in product((1, 0), repeat=3)]
+    sets = {("all-parts" if len(held) == 3 else f"part-set-{place:02}"): held for place, held in enumerate(kept)}
+    runs = part_runs(sets, EFFECTS, tasks=40)
+    _, payload = answer(capsys, write_part_store(tmp_path / "s", runs, sets, "factorial"))
+    quality = payload["effects"]["metrics"][0]
+    effects = {tuple(map(tuple, each["terms"])): each for each in quality["effects"]}
+
+    assert list(effects) == [
+        (("style",),),
+        (("tests",),),
+        (("layout",),),
+        (("style", "tests"),),
+        (("style", "layout"),),
+        (("tests", "layout"),),
+    ]
+    style = effects[(("style",),)]
+    assert style["simultaneous"][0] < style["interval"][0] < 0.3 < style["interval"][1] < style["simultaneous"][1]
+    assert by_part(payload)["style"]["verdict"] == "keep"
+
+
+def test_aliases_are_shown_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    kept = [[part for part, there in zip(PARTS[:3], row, strict=True) if there] for row in rows]
+    sets = {("all-parts" if len(held) == 3 else f"part-set-{place:02}"): held for place, held in enumerate(kept)}
+    store = write_part_store(tmp_path / "s", part_runs(sets, EFFECTS), sets, "fractional")
+
+    assert main(["parts", "verdict", store]) == 3
+    shown = capsys.readouterr().out
+    assert "style + tests × layout" in shown
+    assert "effects in one line are aliases" in shown
+    assert "style: no arm differs from all-parts in this part alone." in shown
+
+
+def test_a_store_without_parts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = {"old": (), "new": ()}
+    store = write_part_store(tmp_path / "s", part_runs(sets, {}, tasks=6), sets)
+
+    assert main(["parts", "verdict", store]) == 2
+    assert "no arm of these records is made of parts" in capsys.readouterr().err
+
+
+def test_a_policy_without_inference_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = leave_one_out(("style",))
+    runs = part_runs(sets, {}, tasks=6)
+    store = write_part_store(tmp_path / "s", runs, sets, policy=PolicySpec(name="gates"))
+
+    assert main(["parts", "verdict", store]) == 2
+    assert "parts are judged by policy evidence, not by gates; add --policy evidence" in capsys.readouterr().err
