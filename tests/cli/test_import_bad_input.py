@@ -19,11 +19,11 @@ from tests.interop.test_benches import REPORT, tb_run, tb_trial
 from tests.interop.test_tau import a_simulation
 from tests.interop.test_tau import written as tau_results
 
-from outweigh.interop.inspect_ai.zip_archive import DIRECTORY_LIMIT
 from outweigh.interop.result_files import WHOLE_LIMIT
 from outweigh.model.codec import decode
 from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import UNREAD_ROW_LIMIT
+from outweigh.store.zip_archive import DIRECTORY_LIMIT
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m", "task_id": "x", "eval_id": "e"}}
 SUMMARY = {"id": 1, "epoch": 1, "scores": {"match": {"value": "C"}}, "model_usage": {}, "total_time": 2.5}

@@ -17,7 +17,6 @@ from outweigh.interop.imported_run import (
     stable_id,
     with_repeat_numbers,
 )
-from outweigh.interop.inspect_ai.zip_archive import open_archive
 from outweigh.interop.result_files import (
     FOLDER_DEPTH_LIMIT,
     read_bytes,
@@ -27,6 +26,7 @@ from outweigh.interop.result_files import (
     walk_files,
 )
 from outweigh.ports.importers import FieldOrigin, ImportNotes
+from outweigh.store.zip_archive import open_archive
 
 
 def test_text_of_windows_is_read_and_noted(tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import settings_fingerprint
 from outweigh.prices import price_tables
 from outweigh.report.pins_page import PinRow
-from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.pins import Pin, find_pins, open_checks, read_checks, read_pin, write_pin
 from outweigh.store.store import Store
@@ -72,14 +71,15 @@ class PinnedRuns:
 def pin_runs(request: PinRequest) -> PinnedRuns:
     """Keep every counted run of an arm; runs that are pinned already are not pinned twice."""
     store = request.store
-    experiment = Store.open(store).experiment
+    opened = Store.open(store)
+    experiment = opened.experiment
     if experiment is None:
         raise UsageError(f"{store} is not a store of `outweigh run`; a pin needs the suite of its runs.")
     made, runs = _make_pin(experiment, store, request.arm or experiment.baseline, request.name)
     for pinned in map(read_pin, find_pins(request.folder)):
         if pinned.evidence_sha256 == made.evidence_sha256:
             return PinnedRuns(pin=pinned, folder=request.folder / pinned.name, is_new=False)
-    place = write_pin(request.folder, made, runs, ArtifactFolder.of_store(store))
+    place = write_pin(request.folder, made, runs, opened.artifacts)
     return PinnedRuns(pin=made, folder=place, is_new=True)
 
 

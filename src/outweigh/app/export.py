@@ -30,12 +30,17 @@ class ExportRequest:
 
 def export_file(request: ExportRequest, warn: Warn) -> None:
     """Write one file, whole or not at all, in the format that its name ends in."""
-    target = request.target
-    write = FILE_WRITERS.get(target.suffix)
-    if write is None:
-        raise UsageError(f"-o {target}: the name must end in one of {', '.join(FILE_WRITERS)}.")
+    chunks = export_chunks(request, warn)
     _refuse_own_source(request)
-    write_atomic(target, write(request, warn))
+    write_atomic(request.target, chunks)
+
+
+def export_chunks(request: ExportRequest, warn: Warn) -> Iterator[bytes]:
+    """The content of that file, piece by piece."""
+    write = FILE_WRITERS.get(request.target.suffix)
+    if write is None:
+        raise UsageError(f"-o {request.target}: the name must end in one of {', '.join(FILE_WRITERS)}.")
+    return write(request, warn)
 
 
 def refuse_gaps(request: ExportRequest) -> None:

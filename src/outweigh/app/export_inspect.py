@@ -127,11 +127,18 @@ def _samples(
         attempted = ExportedRun(
             run=run,
             epoch=run.trial.repeat + shift,
-            trajectory=_trajectory(run, Path(located.source).parent),
+            trajectory=_trajectory(run, _folder_of(request.evidence.stores, located)),
             instruction=instructions.get((run.trial.task_id, run.task_checksum or "")),
             judge_score=score.judge_score,
         )
         yield make_sample(attempted, evaluation.evaluation_id, prices)
+
+
+def _folder_of(stores: StoreSet, located: LocatedRecord) -> Path:
+    """The folder that a record was read from."""
+    named = Path(located.source).parent
+    store = stores.find(named)
+    return named if store is None else store.folder or named
 
 
 def _trajectory(run: RunRecord, store: Path) -> AtifTrajectory | None:

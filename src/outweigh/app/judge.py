@@ -23,6 +23,7 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.suite import JudgeSpec
 from outweigh.prices import price_tables
+from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.judging_file import JudgingFile, read_judging
 from outweigh.store.run_store import FolderRunStore, PreferenceLog, read_preferences
@@ -135,6 +136,7 @@ def _judge_pair(judging_round: JudgingRound, sides: ArmPair) -> JudgedPairs:
 @contextmanager
 def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[JudgingRound]:
     """Hold the store, and have the round watched, as long as the context lasts."""
+    refuse_bundle(request.store)
     if not request.store.is_dir():
         raise UsageError(
             f"{request.store} is not a store; judgments are kept beside the runs, so name the folder of a run."

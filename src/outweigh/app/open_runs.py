@@ -9,6 +9,7 @@ import msgspec
 
 from outweigh.errors import UsageError
 from outweigh.model.codec import LocatedRecord, OnInvalid, looks_collected
+from outweigh.store.bundled_stores import expand_bundle
 from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX, STANDARD_INPUT
 from outweigh.store.store import Store, StoreSet
 
@@ -28,6 +29,7 @@ def open_runs(paths: Sequence[str], columns: Mapping[str, str], command: str, no
     `columns` says which column of a table is which field. The others are guessed, and `notify` hears what was guessed.
     `command` is the command line, for errors that show what to add to it.
     """
+    paths = [name for path in paths for name in expand_bundle(path)]
     tables = [path for path in dict.fromkeys(paths) if _is_table(path, mapped=bool(columns))]
     if columns and not tables:
         raise UsageError("--map is about the columns of a table (.csv, .tsv, .jsonl, .json, .parquet); RUNS is none.")

@@ -108,7 +108,7 @@ def _report_page(request: ReportRequest, decided: DecisionResult) -> Report:
     )
     reported = [_reported(each.comparison, each.verdict, population, policy.seed) for each in decided.candidates]
     stores = set(request.decide.evidence.stores.stores)
-    places = [str(store.path) for store in stores if store.path is not None]
+    places = [store.name for store in stores if store.path is not None]
     # A page about several stores cannot tell which of them holds a run.
     runs = places[0] if len(stores) == len(places) == 1 else "RUNS"
     page = candidates_report(reported, provenance, runs, _ladder(compared.evidence, experiment))

@@ -85,11 +85,13 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "Tools": {
         "store": Verb(
-            "show, scan or export a store",
+            "show, scan, export or bundle a store",
             below={
                 "show": _verb("store_show", "show one store at a glance: progress, cost and damage"),
                 "scan": _verb("store_scan", "find signs of cheating in transcripts and diffs"),
                 "export": _verb("store_export", "write records, scores or trajectories to files"),
+                "bundle": _verb("store_bundle", "pack a study into one file that others can verify"),
+                "verify": _verb("store_verify", "check a bundle and compute everything in it again"),
             },
         ),
         "dev": Verb(

@@ -4,11 +4,32 @@ A separate file because agents, gateway, engine and command line all need it.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 SHORTEST_SECRET = 4
 """Shorter values are not secrets, and would match everywhere."""
 STORED_TEXT_LIMIT = 2000
+_LONG_SECRET = 12
+"""From this length on, the value of a variable that is named like a secret is searched for."""
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)", re.IGNORECASE)
+_DOCUMENTED = re.compile(rb"EXAMPLE|your[-_]")
+"""In keys that documentation shows; agents read a lot of it."""
+_KEY_SHAPES = {
+    "a key of Anthropic": rb"sk-ant-[\w-]{8,}",
+    "a key of OpenAI": rb"sk-(?:proj|svcacct|admin|or-v1)-[\w-]{20,}|sk-[A-Za-z0-9]{20,}",
+    "a key of Google": rb"AIza[\w-]{35}",
+    "a key of AWS": rb"(?:AKIA|ASIA)[A-Z0-9]{16}",
+    "a token of GitHub": rb"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{40,}",
+    "a token of GitLab": rb"glpat-[\w-]{20,}",
+    "a token of Slack": rb"xox[abprs]-[\w-]{16,}",
+    "a token of Hugging Face": rb"hf_[A-Za-z0-9]{30,}",
+    "a token of npm": rb"npm_[A-Za-z0-9]{36}",
+    "a token of PyPI": rb"pypi-[\w-]{50,}",
+    "a key of Stripe": rb"[sr]k_live_[A-Za-z0-9]{20,}",
+    "a private key": rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\n|\s)*[A-Za-z0-9+/]{32,}",
+    "a signed token": rb"eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}",
+}
+_KEYS = re.compile(rb"(?<![A-Za-z0-9])(?:" + b"|".join(b"(" + shape + b")" for shape in _KEY_SHAPES.values()) + b")")
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 
 
@@ -31,3 +52,23 @@ def storable_text(text: str | None, secrets: Collection[str]) -> str | None:
         return None
     clean = redact_secrets(text.encode(errors="backslashreplace"), secrets).decode()
     return clean if len(clean) <= STORED_TEXT_LIMIT else f"{clean[:STORED_TEXT_LIMIT]} …"
+
+
+def secret_values(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that are named like secrets, with their values; a value that is short or a path is none."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and len(value) >= _LONG_SECRET and not value.startswith("/")
+    }
+
+
+def find_keys(content: bytes, values: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Every secret in a text with its kind and position: what has the shape of a key, and these values."""
+    for found in _KEYS.finditer(content):
+        if not _DOCUMENTED.search(found[0]):
+            yield list(_KEY_SHAPES)[(found.lastindex or 1) - 1], found.start()
+    for name, value in values.items():
+        start = content.find(value.encode(errors="surrogateescape"))
+        if start >= 0:
+            yield f"the value of {name}", start

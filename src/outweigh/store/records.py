@@ -107,10 +107,14 @@ PARQUET_SUFFIX = ".parquet"
 
 
 class RecordReader:
-    """Reads one path. A folder stands for the `.jsonl` files in it."""
+    """Reads one path. A folder stands for the `.jsonl` files in it.
 
-    def __init__(self, path: str) -> None:
+    `shown` is the name of the folder in the places of records, where people know it by another one.
+    """
+
+    def __init__(self, path: str, shown: str | None = None) -> None:
         self._path = path
+        self._shown = shown
 
     def records(self, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
         """Read line by line; memory does not grow with the file."""
@@ -123,7 +127,8 @@ class RecordReader:
                     yield from _parquet(file, on_invalid)
                     continue
                 with file.open("rb") as stream:
-                    yield from _read(stream, str(file), on_invalid)
+                    place = str(file) if self._shown is None else f"{self._shown}/{file.name}"
+                    yield from _read(stream, place, on_invalid)
         except OSError as fault:
             raise EvidenceError(f"{fault.filename or self._path} cannot be read: {fault.strerror}.") from fault
 

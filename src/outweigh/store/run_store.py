@@ -27,6 +27,7 @@ from outweigh.model.line_seal import seal
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.store.append_log import AppendLog
 from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.choice_file import CHOICES_FILE
 from outweigh.store.durable_files import make_folder, sync_folder
 from outweigh.store.log_repair import LogRepair, refuse_damage, repair_log
@@ -70,6 +71,7 @@ class FolderRunStore:
         """Lock the folder for this process, make it where it is missing, and repair what a killed process left."""
         if not _WRITER.fullmatch(writer):
             raise UsageError(f"{writer!r} cannot name a writer; use letters, digits, dots, dashes and underscores.")
+        refuse_bundle(folder)
         store = cls(folder, writer)
         try:
             store._open()

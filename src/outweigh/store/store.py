@@ -21,6 +21,7 @@ from outweigh.ports.stores import RecordSource
 from outweigh.score.composite import OBJECTIVE_FIRST
 from outweigh.score.judge_scores import JudgeRule, JudgeRules, LabelAgreement
 from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.bundled_stores import expand_bundle, find_bundled_store
 from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, fits_rules, read_experiment
 from outweigh.store.judging_file import (
     JUDGING_FILE,
@@ -54,7 +55,14 @@ class Store:
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """The store at a path; `-` is standard input. A path that does not exist is refused when it is read."""
         name = os.fspath(path)
+        if (folder := find_bundled_store(name)) is not None:
+            return cls.unpacked(name, folder)
         return cls(name, RecordReader(name), None if name == STANDARD_INPUT else Path(name))
+
+    @classmethod
+    def unpacked(cls, name: str, folder: Path) -> Self:
+        """A store that people know by another name than its folder."""
+        return cls(name, RecordReader(str(folder), name), folder)
 
     def reopened(self) -> Self:
         """The same place, with nothing read yet."""
@@ -181,7 +189,7 @@ class StoreSet:
     @classmethod
     def open(cls, paths: Sequence[str | os.PathLike[str]]) -> Self:
         """The stores at these paths. A path that is named twice is one store, and reading it says so."""
-        names = [os.fspath(path) for path in paths]
+        names = [name for path in paths for name in expand_bundle(path)]
         opened = {name: Store.open(name) for name in names}
         return cls([opened[name] for name in names])
 
@@ -303,8 +311,8 @@ class StoreSet:
         return RecordStream(self, skip_invalid=skip_invalid)
 
     def find(self, folder: Path) -> Store | None:
-        """The store of this folder, where it is one of these."""
-        return next((store for store in self._distinct if store.path == folder), None)
+        """The store of this folder, as records name it, where it is one of these."""
+        return next((store for store in self._distinct if Path(store.name) == folder), None)
 
 
 class RecordStream:

@@ -7,15 +7,45 @@ import os
 from fnmatch import fnmatch
 from pathlib import Path
 
+from outweigh.store.artifact_folder import ARTIFACTS_FOLDER
+from outweigh.store.experiment_file import EXPERIMENT_FILE
+from outweigh.store.judging_file import CALIBRATION_PATTERN, JUDGING_FILE
 from outweigh.store.label_file import LABEL_FILE
-from outweigh.store.records import RECORDS_SUFFIX
+from outweigh.store.ledger import LEDGER_FILE
+from outweigh.store.preflight_file import PREFLIGHT_FILE
+from outweigh.store.records import MANIFEST_FILE, RECORDS_SUFFIX
 from outweigh.store.run_store import ATTEMPT_LOGS
+from outweigh.store.scan_file import SCAN_FILE
 from outweigh.store.store_lock import LOCK_FILE
+from outweigh.store.tried_arms_file import TRIED_ARMS_FILE
+
+_KEPT_FILES = (
+    f"*{RECORDS_SUFFIX}",
+    ATTEMPT_LOGS,
+    CALIBRATION_PATTERN,
+    EXPERIMENT_FILE,
+    JUDGING_FILE,
+    LABEL_FILE,
+    LEDGER_FILE,
+    MANIFEST_FILE,
+    PREFLIGHT_FILE,
+    SCAN_FILE,
+    TRIED_ARMS_FILE,
+)
+_ARTIFACT = "[0-9a-f][0-9a-f]/*"
 
 
 def record_files(path: Path) -> list[Path]:
     """The files with the records of a store, or the single file that a path names."""
     return sorted(path.glob(f"*{RECORDS_SUFFIX}")) if path.is_dir() else [path]
+
+
+def files_to_keep(folder: Path, *, artifacts: bool) -> list[Path]:
+    """Everything that makes a store what it is, in order; no lock, no damaged lines, and no report beside it."""
+    found = {file for pattern in _KEPT_FILES for file in folder.glob(pattern) if not file.name.startswith(".")}
+    if artifacts:
+        found |= {*(folder / ARTIFACTS_FOLDER).glob(_ARTIFACT)}
+    return sorted(file for file in found if file.is_file())
 
 
 def attempt_logs(path: Path) -> list[Path]:

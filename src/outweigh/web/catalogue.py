@@ -12,6 +12,7 @@ from outweigh.app.scan import open_scanned_run
 from outweigh.errors import UsageError
 from outweigh.model.run_record import RunRecord
 from outweigh.report.run_diff import ComparedRun
+from outweigh.store.bundled_stores import expand_bundle, find_bundled_store, split_bundle_path
 from outweigh.store.find_stores import find_stores
 from outweigh.store.store import Store
 from outweigh.web.run_listing import RunListing
@@ -60,7 +61,7 @@ class ViewedStore:
     def __init__(self, path: Path, name: str, opened_runs: OpenedRunCache, verdicts: VerdictCache) -> None:
         self.key = store_key(name)
         self.name = name
-        self.index = StoreIndex(path)
+        self.index = StoreIndex(find_bundled_store(path) or path, path)
         self.listing = RunListing(self.index)
         self.summary = StoreSummaryCache(self.index)
         self.judge_means = JudgeMeansCache(self.index)
@@ -98,12 +99,14 @@ class StoreCatalogue:
     """The stores below the given paths."""
 
     def __init__(self, roots: list[Path]) -> None:
-        for root in roots:
+        self._roots = [Path(name) for root in roots for name in expand_bundle(root)]
+        for root in self._roots:
+            if split_bundle_path(root) is not None:
+                continue
             if not root.exists():
                 raise UsageError(f"there is no {root}; name a store, a folder of stores, or a .jsonl file.")
             if not (root.is_dir() or root.is_file()):
                 raise UsageError(f"{root} is no file; name a store, a folder of stores, or a .jsonl file.")
-        self._roots = roots
         self._stores: dict[str, ViewedStore] = {}
         self._opened = OpenedRunCache()
         self.verdicts = VerdictCache()
@@ -113,7 +116,7 @@ class StoreCatalogue:
         """All stores, searched for again, so that those of new experiments are found."""
         with self._lock:
             for root in self._roots:
-                for path in find_stores(root):
+                for path in [root] if split_bundle_path(root) is not None else find_stores(root):
                     name = _store_name(path, root, several=len(self._roots) > 1)
                     if (key := store_key(name)) not in self._stores:
                         self._stores[key] = ViewedStore(path, name, self._opened, self.verdicts)

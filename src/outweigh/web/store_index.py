@@ -98,12 +98,13 @@ _MAX_SHOWN_ERRORS = 20
 class StoreIndex:
     """The runs in a folder of `.jsonl` files, or in one such file. It neither locks nor writes anything.
 
-    `refresh` reads what was added. `version` changes with every change, so that values computed from the rows can be
-    cached by it.
+    `address` is how people name the store. `refresh` reads what was added. `version` changes with every change, so that
+    values computed from the rows can be cached by it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, address: Path | None = None) -> None:
         self.path = path
+        self.address = address or path
         self.folder = path if path.is_dir() else path.parent
         self.lock = RLock()
         self.version = 0

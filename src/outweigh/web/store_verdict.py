@@ -136,7 +136,7 @@ class VerdictCache:
                 self._reports.pop(index.path, None)
                 while len(self._reports) >= MAX_KEPT_REPORTS:
                     self._reports.popitem(last=False)
-                self._reports[index.path] = known = state, self._render(index.path)
+                self._reports[index.path] = known = state, self._render(index.address)
             self._reports.move_to_end(index.path)
             return known[1]
 
@@ -156,7 +156,7 @@ class VerdictCache:
             index = self._queue.get()
             state = _state_of(index)
             try:
-                verdict = msgspec.json.decode(self._deciding.run("verdict", index.path), type=StoreVerdict)
+                verdict = msgspec.json.decode(self._deciding.run("verdict", index.address), type=StoreVerdict)
             except (EvidenceError, OSError, msgspec.MsgspecError) as fault:
                 verdict = StoreVerdict(problem=str(fault))
             with self._changed:

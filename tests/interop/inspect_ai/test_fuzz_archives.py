@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.inspect_ai.zip_archive import MEMBER_LIMIT, ZipArchive, open_archive
+from outweigh.store.zip_archive import MEMBER_LIMIT, ZipArchive, open_archive
 from outweigh.testing.corrupt_content import corrupt_bytes
 from outweigh.testing.corrupt_source import corrupt_archive, pack_zip
 

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.inspect_ai.zip_archive import ZipArchive, open_archive
 from outweigh.interop.result_files import read_bytes, read_head, to_utf8
 from outweigh.model.base import Amount, Count, Ordinal
 from outweigh.model.json_text import decode_json
 from outweigh.model.untrusted_json import NAME_LENGTH_LIMIT, as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.ports.importers import ImportNotes
+from outweigh.store.zip_archive import ZipArchive, open_archive
 
 _BLOCK_SAMPLES = 200
 """Enough that the cost per block is negligible, and few enough for a processor's cache."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.inspect_ai.zip_archive import open_archive
+from outweigh.store.zip_archive import open_archive
 
 CONTENT = {"header.json": b"{}", "samples/1_epoch_1.json": b"abc" * 1000, "samples/caf\u00e9.json": b"", "sub/": b""}
 
