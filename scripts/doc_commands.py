@@ -23,6 +23,7 @@ DOCUMENTS = (
     "docs/judges.md",
     "docs/model-server.md",
     "docs/try.md",
+    "docs/bundles.md",
 )
 IN_REPOSITORY = ("docs/try.md",)
 """Documents whose commands are run in a repository of their own, where no coding agent is installed."""

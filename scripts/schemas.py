@@ -15,6 +15,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.model.scan_result import ScanFile
 from outweigh.model.suite import PolicySpec, SuiteSpec
 from outweigh.model.task import TaskSettings
+from outweigh.store.bundle import BundleManifest
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.judging_file import JudgingFile
 from outweigh.store.ledger import LedgerLine
@@ -36,6 +37,7 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "pin_check": PinCheck,
     "ledger": LedgerLine,
     "scan": ScanFile,
+    "bundle": BundleManifest,
 }
 SEALED = (RunRecord, Judgment, Preference, ChoiceRecord)
 """What is stored as JSON Lines, each with its checksum as its last key."""

@@ -39,7 +39,7 @@ EXIT_CODES = {"verdict": {0, 1, 3}, "doctor": {0, 1}}
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the examples name: suites, the demo's store, a table, a skill and a report."""
+    """A folder with what the examples name: suites, the demo's store, a table, a skill, a report and a bundle."""
     place = tmp_path_factory.mktemp("examples")
     copytree(EXAMPLES / "skill" / "release-notes", place / "release-notes")
     for name in ("nightly.csv", "map.toml"):
@@ -53,6 +53,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert main(["init", suite]) == 0
         assert main(["demo"]) == 0
         assert main(["report", "outweigh-runs/demo", "-o", "report.html"]) == 0
+        assert main(["store", "bundle", "outweigh-runs/demo", "-o", "study.outweigh.zip"]) == 0
     return place
 
 

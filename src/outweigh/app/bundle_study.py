@@ -52,16 +52,14 @@ class BundleRequest:
 def bundle_study(request: BundleRequest) -> BundleManifest:
     """Write the bundle, whole or not at all."""
     if request.target.suffix != BUNDLE_SUFFIX:
-        raise UsageError(
-            f"-o {request.target}: the name of a bundle ends in {BUNDLE_SUFFIX}, as in study.outweigh.zip."
-        )
+        raise UsageError(f"-o {request.target}: the name must end in {BUNDLE_SUFFIX}, as in study.outweigh.zip.")
     with TemporaryDirectory(prefix="outweigh-bundle-", ignore_cleanup_errors=True) as scratch:
         root, packed = Path(scratch) / "root", Path(scratch) / "packed.zip"
         names = tuple(_copy_stores(request, root / STORES_FOLDER))
         if request.prices is not None:
             _copy_prices(request.prices, root / PRICES_NAME)
-        study = Study(root=root, names=names, baseline=request.baseline)
-        derived = tuple(_derive(study))
+        _refuse_secrets(root, request)
+        derived = tuple(_derive(Study(root=root, names=names, baseline=request.baseline)))
         manifest = BundleManifest(
             schema=f"{SCHEMA_NAME}/{SCHEMA_VERSION}",
             versions=dict(versions_now()),
@@ -71,7 +69,6 @@ def bundle_study(request: BundleRequest) -> BundleManifest:
             derived=derived,
             files=describe_files(root),
         )
-        _refuse_secrets(root, manifest, request.environment)
         pack_bundle(root, manifest, packed)
         with packed.open("rb") as stream:
             write_atomic(request.target, iter(lambda: stream.read(_CHUNK_BYTES), b""))
@@ -152,16 +149,20 @@ def without_root(text: str, root: Path) -> str:
     return text.replace(f"{root}{os.sep}", "")
 
 
-def _refuse_secrets(root: Path, manifest: BundleManifest, environment: Mapping[str, str]) -> None:
-    """A bundle is for other people: nothing leaves that looks like a key, or is one of this user's."""
-    values = secret_values(environment)
-    found = [place for file in manifest.files for place in _secrets_of(root, file.path, values)]
+def _refuse_secrets(root: Path, request: BundleRequest) -> None:
+    """A bundle is for other people: nothing leaves that looks like a key, or is one of this user's.
+
+    Tables and pages are made of the files that are searched, and have no text of their own.
+    """
+    values = secret_values(request.environment)
+    files = sorted(file for file in root.rglob("*") if file.is_file())
+    found = [place for file in files for place in _secrets_of(file, file.relative_to(root).as_posix(), values)]
     if not found:
         return
     more = f", and {len(found) - _SHOWN_SECRETS} more" if len(found) > _SHOWN_SECRETS else ""
     raise EvidenceError(
         f"nothing was written, because secrets would be in the bundle: {'; '.join(found[:_SHOWN_SECRETS])}{more}. "
-        f"{_leave_out_hint(found, artifacts=manifest.artifacts)}"
+        f"{_leave_out_hint(found, artifacts=request.artifacts)}"
     )
 
 
@@ -171,9 +172,9 @@ def _leave_out_hint(found: Sequence[str], *, artifacts: bool) -> str:
     return "Revoke them, and remove the runs that show them from a copy of the store."
 
 
-def _secrets_of(root: Path, name: str, values: Mapping[str, str]) -> Iterator[str]:
+def _secrets_of(file: Path, name: str, values: Mapping[str, str]) -> Iterator[str]:
     """Where a file has a secret, and of which kind; never the secret itself."""
-    content = (root / name).read_bytes()
+    content = file.read_bytes()
     for kind, start in find_keys(content, values):
         line = content.count(b"\n", 0, start) + 1
         yield f"{name}:{line} ({kind})"

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from outweigh.app.bundle_study import versions_now, without_root
 from outweigh.app.study_tables import Study, StudyTable, study_tables
 from outweigh.errors import EvidenceError, OutweighError
+from outweigh.model.choice import ChoiceRecord
 from outweigh.model.codec import InvalidLine
 from outweigh.model.run_record import RunRecord
 from outweigh.report.table_changes import ValueChange, table_changes
@@ -88,6 +89,7 @@ def _check_records(study: Study, *, artifacts: bool) -> _Checked:
         try:
             for located in stream:
                 checked.records += 1
+                checked.choices += isinstance(located.record, ChoiceRecord)
                 if artifacts and isinstance(located.record, RunRecord):
                     checked.faults += _artifact_faults(store, located.record)
             stream.check_rules()

@@ -49,7 +49,7 @@ def build_parser() -> Parser:
         "can read and verify. The same inputs give the same bytes.",
         examples=(
             "outweigh store bundle outweigh-runs/demo -o study.outweigh.zip",
-            "outweigh store verify study.outweigh.zip",
+            "outweigh store bundle outweigh-runs/demo -o study.outweigh.zip --without-artifacts",
         ),
     )
     parser.add_argument(

@@ -87,14 +87,8 @@ def _sentence(found: Verification) -> str:
 
 
 def _blocks(found: Verification) -> Iterator[Block]:
-    made_with = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-    rows = [
-        ("Stores", ", ".join(found.stores)),
-        ("Checked", f"{found.files:,} files, {found.records:,} records, {found.choices:,} choices"),
-        ("Made with", made_with),
-        ("Bundle", f"SHA-256 {found.sha256}"),
-    ]
-    yield KeyPoints(rows=tuple(rows))
+    counts = (count_of(found.files, "file"), count_of(found.records, "record"), count_of(found.choices, "choice"))
+    yield KeyPoints(rows=(("Stores", ", ".join(found.stores)), ("Checked", ", ".join(counts))))
     if found.faults:
         yield BulletList(title="Files and records", items=found.faults, tone=Tone.BAD)
     if found.unchecked is not None:

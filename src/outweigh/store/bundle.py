@@ -114,7 +114,7 @@ class Bundle:
         elif seal != _digest_before_seal(self.archive.stream):
             yield "the archive does not match the checksum of its bytes: it was damaged or changed"
         if not _is_plain(self.archive):
-            yield "the archive is not laid out as outweigh writes it"
+            yield "the archive is not written the way outweigh writes one"
 
     def unpack(self, folder: Path, below: str) -> None:
         """Write the members whose names begin so, each checked; EvidenceError for the first that is wrong."""

@@ -7,12 +7,9 @@ is written beside the bundle.
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from outweigh.errors import UsageError, quote_names
-
-if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
 
 BUNDLE_SUFFIX = ".zip"
 STORES_FOLDER = "stores"
@@ -26,7 +23,7 @@ class UnpackedBundle(NamedTuple):
 
 
 _FileState = tuple[str, int, int]
-_unpacked: dict[_FileState, tuple[UnpackedBundle, "TemporaryDirectory[str]"]] = {}
+_unpacked: dict[_FileState, UnpackedBundle] = {}
 """By path, time and size of the bundle: one that was replaced is read again."""
 
 
@@ -76,18 +73,21 @@ def find_bundled_store(path: str | os.PathLike[str]) -> Path | None:
 
 def unpack_bundle(path: Path) -> UnpackedBundle:
     """Unpack the stores of a bundle, every file checked by its hash."""
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - only where a bundle is read
-
-    from outweigh.store.bundle import open_bundle  # noqa: PLC0415
-
     found = path.stat()
     state = os.path.realpath(path), found.st_mtime_ns, found.st_size
     if state not in _unpacked:
-        held = TemporaryDirectory(prefix="outweigh-bundle-", ignore_cleanup_errors=True)
+        import atexit  # noqa: PLC0415 - only where a bundle is read
+        import shutil  # noqa: PLC0415
+        import tempfile  # noqa: PLC0415
+
+        from outweigh.store.bundle import open_bundle  # noqa: PLC0415
+
         with open_bundle(path) as bundle:
-            bundle.unpack(Path(held.name), f"{STORES_FOLDER}/")
-            _unpacked[state] = UnpackedBundle(Path(held.name) / STORES_FOLDER, bundle.manifest.stores), held
-    return _unpacked[state][0]
+            folder = tempfile.mkdtemp(prefix="outweigh-bundle-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            bundle.unpack(Path(folder), f"{STORES_FOLDER}/")
+            _unpacked[state] = UnpackedBundle(Path(folder) / STORES_FOLDER, bundle.manifest.stores)
+    return _unpacked[state]
 
 
 def refuse_bundle(path: Path) -> None:
@@ -103,4 +103,4 @@ def refuse_bundle(path: Path) -> None:
 
 def is_unpacked(path: Path) -> bool:
     """Whether a folder holds what was unpacked for reading, where nothing that is written stays."""
-    return any(path.is_relative_to(unpacked.folder) for unpacked, _ in _unpacked.values())
+    return any(path.is_relative_to(unpacked.folder) for unpacked in _unpacked.values())
