@@ -15,6 +15,7 @@ from outweigh.compare.judge_agreement import judge_drift_warnings
 from outweigh.compare.ladder_layout import TierPlan, lay_out
 from outweigh.compare.ladder_levels import LadderTier, Levels, build_levels, uplift
 from outweigh.compare.missing_judgments import MANY_ARMS
+from outweigh.compare.run_level import RunLevel, count_by_runs
 from outweigh.score.composite import EVEN, SEED_GRADES, Dimension, GradeScale, Profile, grade
 from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.stats.sample import population_variance
@@ -64,7 +65,7 @@ class Ladder(Struct, frozen=True, kw_only=True):
     `tiers` has one entry per arm, `levels` one per tier. `of_medians` is the spread of the medians of each tier's
     pooled runs, as the source has it, `of_pooled_means` of their means, and `of_means` of means that count each
     configuration once. `quality` is what tiers are ranked and graded by: the composite, or `passed` where no run is
-    judged.
+    judged. `run_level` counts single runs, as others publish it.
     """
 
     tiers: tuple[Tier, ...]
@@ -80,6 +81,7 @@ class Ladder(Struct, frozen=True, kw_only=True):
     scale: GradeScale
     evidence_sha256: str
     warnings: tuple[str, ...]
+    run_level: RunLevel
 
 
 def compare_tiers(
@@ -120,6 +122,7 @@ def compare_tiers(
         profile=profile,
         scale=scale,
         evidence_sha256=evidence.sha256(*arms),
+        run_level=count_by_runs(layout.tiers, {number: layout.tier_name(number) for number in layout.numbers}, arms),
         warnings=(
             *evidence.warnings,
             *layout.notes,

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from math import isfinite
 
+from msgspec import Struct, ValidationError, convert
+
 from outweigh.model.base import (
     Amount,
     Count,
@@ -300,7 +302,26 @@ TIER_NAME_LABEL = "tier_name"
 """The labels under which an importer stores the number and the name of the tier that a run's arm is on."""
 
 STATED_LABEL = "stated"
-"""The label under which an importer stores what the source states about a run as a whole: its `score` and `grade`."""
+"""The label under which an importer stores what the source states about a run as a whole (a `StatedResult`)."""
+
+
+class StatedResult(Struct, frozen=True, gc=False):
+    """What the harness that made a run states about it: its score, its grade, and whether it passed."""
+
+    score: float | None = None
+    grade: str | None = None
+    passed: bool | None = None
+
+
+def stated_result(run: RunRecord) -> StatedResult | None:
+    """What the source of an imported run states about it; None where it states nothing that can be read."""
+    if (label := run.extra.get(STATED_LABEL)) is None:
+        return None
+    try:
+        return convert(label, StatedResult)
+    except ValidationError:
+        return None
+
 
 NamedTier = tuple[int, str | None]
 

@@ -10,6 +10,7 @@ from outweigh.report.document import Block, Report, Table, Tone, optional_bullet
 from outweigh.report.figures.arm_overview import tier_figures
 from outweigh.report.formatting import UNKNOWN, count_of, format_dollars, format_percent, format_score, format_signed
 from outweigh.report.json_output import Payload, finite_or_none, interval_payload, never_passes
+from outweigh.report.run_level import run_level_payload
 from outweigh.stats.estimate import Estimate
 
 
@@ -28,6 +29,7 @@ def ladder_payload(ladder: Ladder) -> Payload:
         **_spread_payload(ladder.of_pooled_means, "_of_pooled_means"),
         "best_value": ladder.best_value,
         "frontier": list(ladder.frontier),
+        "run_level": run_level_payload(ladder.run_level),
         "evidence_sha256": ladder.evidence_sha256,
         "warnings": [*ladder.warnings, *_null_warnings(ladder)],
     }

@@ -12,7 +12,7 @@ from outweigh.model.codec import LocatedRecord
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import REUSED_LABEL, AgentKind, RunRecord, was_paid_here
+from outweigh.model.run_record import REUSED_LABEL, AgentKind, RunRecord, StatedResult, stated_result, was_paid_here
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import COST_SIGNALS, Dimension
 from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeOpinion, JudgeRules, panel_score
@@ -25,8 +25,8 @@ from outweigh.stats.estimate import known, unknown
 class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One run as numbers: what identifies it, and a field for every metric of the table that it was scored by.
 
-    `reasons` says why a metric is None, and `ranges` has the least and the most of one that is estimated. A Struct,
-    because a million of them are held.
+    `reasons` says why a metric is None, and `ranges` has the least and the most of one that is estimated. `stated` is
+    what the source of an imported run says about it. A Struct, because a million of them are held.
     """
 
     run_id: str
@@ -53,6 +53,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     paid_usd: float | None
     reasons: Mapping[str, str]
     ranges: Mapping[str, tuple[float, float]] = NO_RANGES
+    stated: StatedResult | None = None
 
     if TYPE_CHECKING:
         # The metrics that code reads by name; the table of metrics adds them and all others as fields.
@@ -62,6 +63,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         cost_usd: float | None
         duration_seconds: float | None
         non_cache_tokens: float | None
+        total_tokens: float | None
 
     @property
     def counted(self) -> bool:
@@ -127,6 +129,7 @@ class RunScorer:
             cost_provenance=cost.provenance,
             paid_usd=cost.usd if was_paid_here(run) else 0.0,
             ranges=estimated_ranges(run, cost),
+            stated=stated_result(run),
             reasons=_shared_reasons(self._names, tuple([quantity.reason for quantity in measured])),
             **dict(zip(self._names, [quantity.value for quantity in measured], strict=True)),
         )

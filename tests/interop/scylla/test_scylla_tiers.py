@@ -38,7 +38,7 @@ def test_a_row_of_the_table_has_its_tier_and_what_the_project_stated(tmp_path: P
 
     row = study.runs[1]
     assert (run.extra["tier"], run.extra["tier_name"]) == (1, "T1")
-    assert run.extra["stated"] == {"score": pytest.approx(row["score"]), "grade": row["grade"]}
+    assert run.extra["stated"] == {"score": pytest.approx(row["score"]), "grade": row["grade"], "passed": row["passed"]}
     assert run.arm_fingerprint is None, "a table does not say what a configuration is"
 
 
@@ -49,7 +49,7 @@ def test_a_folder_has_the_same_labels(tmp_path: Path) -> None:
     run = runs_of(experiment)["T4/01"]
 
     assert (run.extra["tier"], run.extra["tier_name"]) == (4, "T4")
-    assert run.extra["stated"] == {"score": 0.96, "grade": "A"}
+    assert run.extra["stated"] == {"score": 0.96, "grade": "A", "passed": True}
     assert run.arm_fingerprint is None, "there is no manifest"
 
 
@@ -65,7 +65,7 @@ def test_an_unknown_score_in_the_table_is_not_stated(tmp_path: Path, cell: str) 
     study = write_study(tmp_path, shape=StudyShape(subtests=(1,), tests=1, repeats=1))
     write_table(tmp_path / "runs.csv", [study.runs[0] | {"score": cell, "grade": ""}])
 
-    assert "stated" not in runs_of(tmp_path)["T0/00"].extra
+    assert set(runs_of(tmp_path)["T0/00"].extra["stated"]) == {"passed"}
 
 
 def test_a_tier_with_another_name_is_no_number(tmp_path: Path) -> None:

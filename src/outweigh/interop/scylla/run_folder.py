@@ -43,10 +43,11 @@ def display_model(model: str) -> str:
 _TIER = re.compile(r"T(\d{1,4})")
 
 
-def run_labels(tier: str, score: object, grade: object) -> dict[str, Any]:
-    """What `extra` says about a run's tier, and about the score and grade that the project gave it."""
+def run_labels(tier: str, score: object, grade: object, passed: object) -> dict[str, Any]:
+    """What `extra` says about a run's tier, and about the score, grade and outcome that the project gave it."""
     found = _TIER.fullmatch(tier)
-    stated = {"score": as_amount(score), "grade": as_name(grade)}
+    outcome = passed if isinstance(passed, bool) else None
+    stated = {"score": as_amount(score), "grade": as_name(grade), "passed": outcome}
     return {
         TIER_LABEL: None if found is None else int(found[1]),
         TIER_NAME_LABEL: None if found is None else tier,
@@ -206,7 +207,7 @@ def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportN
         checks=(_passed(result),),
         warnings=() if report is None else report.warnings[:20],
         extra=extra_fields(
-            run_labels(folder.tier, _stated_score(result), result.get("judge_grade"))
+            run_labels(folder.tier, _stated_score(result), result.get("judge_grade"), _passed(result).passed)
             | {key: result.get(key) for key in _EXTRA_FIELDS}
             | {"resources": as_dict(manifest.get("resources")) or None}
         ),

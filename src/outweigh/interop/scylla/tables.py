@@ -254,7 +254,7 @@ def _run(row: TableRow) -> RunRecord:
         cost=reported_cost(said["cost_usd"]),
         checks=(outcome_check("passed", said["passed"], "what its judges agreed on"),),
         extra=extra_fields(
-            run_labels(tier.strip(), _score(cells), cells.get("grade", "").strip())
+            run_labels(tier.strip(), _score(cells), cells.get("grade", "").strip(), said["passed"])
             | {column: cells.get(column) for column in _EXTRA_COLUMNS}
         ),
     )

@@ -1,0 +1,45 @@
+"""A ladder counted by single runs, as JSON."""
+
+from msgspec import to_builtins
+
+from outweigh.compare.run_level import RunGroup, RunLevel, Spread
+from outweigh.report.json_output import Payload, interval_payload
+
+
+def run_level_payload(level: RunLevel) -> Payload:
+    """`run_level` of `ladder --format json`."""
+    return {
+        "score_of": level.score_of,
+        "tiers": [
+            {"tier": tier.number, "name": tier.name, "arms": tier.arms, **_group_payload(tier.runs)}
+            for tier in level.tiers
+        ],
+        "arms": [{"arm": arm, **_group_payload(group)} for arm, group in level.arms.items()],
+        "everything": _group_payload(level.everything),
+    }
+
+
+def _group_payload(group: RunGroup) -> Payload:
+    return {
+        "runs": group.runs,
+        "pass_rate": group.pass_rate.point,
+        "pass_rate_interval": interval_payload(group.pass_rate.interval),
+        "score": _spread_payload(group.score),
+        "consistency": group.consistency.value,
+        "cost_usd": _spread_payload(group.cost_usd),
+        "total_cost_usd": group.total_cost_usd.value,
+        "cost_of_pass_usd": group.cost_of_pass_usd.value,
+        "total_tokens": _spread_payload(group.total_tokens),
+        "grades": dict(group.grades),
+        "modal_grade": group.modal_grade,
+    }
+
+
+def _spread_payload(spread: Spread) -> Payload:
+    return {
+        **to_builtins(spread.description),
+        "first_quartile": spread.first_quartile,
+        "third_quartile": spread.third_quartile,
+        "skewness": spread.skewness,
+        "excess_kurtosis": spread.excess_kurtosis,
+    }
