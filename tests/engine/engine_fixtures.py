@@ -31,7 +31,10 @@ def shell(line: str, **more: Any) -> dict[str, Any]:
 def write_suite(
     folder: Path, arms: Arms, *, tasks: int = 1, task: Mapping[str, Any] | None = None, **settings: Any
 ) -> Path:
-    """A suite of small tasks that ask for a file; the first arm is the baseline, and one alone gets an idle partner."""
+    """A suite of small tasks that ask for a file; the first arm is the baseline.
+
+    One alone gets an idle partner, unless designs make others.
+    """
     for number in range(1, tasks + 1):
         write_task(folder / f"task-{number}", **{"checks": [DONE], "family": "answers", **(task or {})})
     suite = {
@@ -39,7 +42,7 @@ def write_suite(
         "tasks": ["task-*"],
         "baseline": next(iter(arms)),
         "sandbox": {"kind": "local"},
-        "arms": {**arms, "idle": {"agent": "noop"}} if len(arms) == 1 else arms,
+        "arms": {**arms, "idle": {"agent": "noop"}} if len(arms) == 1 and "designs" not in settings else arms,
         **settings,
     }
     (folder / "suite.toml").write_text(toml_lines(suite))

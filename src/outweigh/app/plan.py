@@ -177,7 +177,8 @@ def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
         tasks=tuple(sorted({max(MINIMUM_TASKS, len(suite.tasks)), *request.tasks})),
         repeats=tuple(sorted({effective_repeats(suite), *request.repeats})),
     )
-    priced = suite_prices(suite, request.run_cost, request.task_cost, price_tables(request.pilot.prices))
+    prices, doubts = suite_prices(suite, request.run_cost, request.task_cost, price_tables(request.pilot.prices))
+    priced = (prices, (*doubts, *(suite.notes if suite.designs else ())))
     stated = None if request.components is None else parse_components(request.components, metric)
     size = len(suite.tasks), effective_repeats(suite)
     return _without_pilot(sized, metric, policy, stated, request, priced, size)

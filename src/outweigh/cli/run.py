@@ -77,7 +77,8 @@ def print_preview(preview: RunPreview) -> None:
     shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
     print(f"{suite.spec.name}: {shape}, {len(plan)} runs {where}, to be kept in {preview.folder}")
     faults = (f"to fix before a run: {fault}" for fault in preview.faults)
-    for words in (*preview.changes, *_describe_reuse(preview), *faults):
+    notes = (f"note: {note}" for note in suite.notes)
+    for words in (*notes, *preview.changes, *_describe_reuse(preview), *faults):
         print(escape_controls(words))
     if preview.sandbox is None:
         print("cost: unknown; Harbor holds no budget")
