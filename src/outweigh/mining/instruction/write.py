@@ -13,7 +13,7 @@ from outweigh.mining.instruction.moves import is_pure_move
 from outweigh.mining.instruction.stated_examples import documentation_section, examples_section
 from outweigh.mining.instruction.words import ChangeWords, words_of_change
 
-_MOST_TITLES = 20
+_MOST_TITLES = 40
 _MOST_CASES = 6
 _LONGEST_CASE = 40
 _SHORTEST_LEAK = 12
