@@ -1,6 +1,7 @@
 import pytest
 
-from outweigh.compare.ladder import CostQuality, Ladder, compare_tiers, pareto_frontier
+from outweigh.compare.ladder import Ladder, compare_tiers
+from outweigh.compare.ladder_contenders import CostQuality, pareto_frontier
 from outweigh.compare.ladder_levels import uplift
 from outweigh.errors import UsageError
 from outweigh.model.codec import Record
@@ -51,8 +52,8 @@ def test_variance_and_range_are_taken_over_the_tiers() -> None:
 
 
 def test_best_value_is_the_cheapest_pass_and_never_a_tier_that_never_passes() -> None:
-    assert ladder(0.5, 0.5, passes=9).best_value == "T0"
-    assert ladder(0.5, 0.5, order=["T1"], passes=1).best_value is None
+    assert ladder(0.5, 0.5, passes=9).contenders.best_value == "T0"
+    assert ladder(0.5, 0.5, order=["T1"], passes=1).contenders.best_value is None
 
 
 def test_tiers_are_ranked_as_asked_or_by_name_with_numbers_as_numbers() -> None:
@@ -90,7 +91,7 @@ def test_where_one_tier_is_not_judged_its_uplift_is_unknown_and_says_why() -> No
 def test_a_tier_of_unknown_cost_is_not_on_the_frontier() -> None:
     known, unpriced = a_run(arm="T0", cost=reported_cost(0.1)), a_run(arm="T1", cost=UNKNOWN_COST)
 
-    assert compare_tiers(evidence_of(known, unpriced), None).frontier == ("T0",)
+    assert compare_tiers(evidence_of(known, unpriced), None).contenders.frontier == ("T0",)
 
 
 def test_the_frontier_holds_whoever_nobody_beats_on_both_counts() -> None:

@@ -21,7 +21,7 @@ FORMULA_MODULES = (
     "outweigh.score.resource_usage",
 )
 SINGLE_FORMULAS = (
-    "outweigh.compare.ladder.pareto_frontier",
+    "outweigh.compare.ladder_contenders.pareto_frontier",
     "outweigh.compare.ladder_levels.uplift",
     "outweigh.compare.preferences.preference_margin",
     "outweigh.stats.sample.pass_at_k",

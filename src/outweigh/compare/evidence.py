@@ -7,6 +7,7 @@ from datetime import date
 from msgspec import Struct, field
 
 from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, LocatedJudgment, join_judgments
+from outweigh.compare.run_measures import ArmMeasures, RunMeasures
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256
@@ -60,7 +61,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     and says why that matters (compare/stale_runs.py). `scans` are what the scan for cheats found, by run. `quarantine`
     are the tasks whose runs are in none of the other fields, because the suite sets them aside. `choosing_arms` are
     those that have no run left, because the tasks were chosen by them. `named_tiers` are the tiers, with their names,
-    that the runs of an arm say it is on: one, unless records contradict each other.
+    that the runs of an arm say it is on: one, unless records contradict each other. `measures` are what is measured of
+    runs and is no metric, by arm.
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -81,6 +83,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     quarantine: tuple[SetAsideTask, ...] = ()
     choosing_arms: frozenset[str] = frozenset()
     named_tiers: Mapping[str, frozenset[NamedTier]] = field(default_factory=dict)
+    measures: Mapping[str, ArmMeasures] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -168,6 +171,7 @@ def gather(
         policy_versions=frozenset(trials.policy_versions),
         choosing_arms=frozenset(listed.choosing_arms - arms.keys()),
         named_tiers={arm: frozenset(tiers) for arm, tiers in trials.named_tiers.items()},
+        measures=trials.measures(judgments),
         quarantine=tuple(
             SetAsideTask(task=each.task, reason=each.reason, since=each.since, runs=len(set_aside[each.task]))
             for each in quarantine
@@ -232,6 +236,7 @@ class _Trials:
         self._observers: dict[str, SetupObserver] = defaultdict(SetupObserver)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
+        self._measures: dict[str, RunMeasures] = defaultdict(RunMeasures)
 
     def add(self, located: LocatedRecord, run: RunRecord) -> None:
         score = self._scorer.score(located, run)
@@ -247,11 +252,21 @@ class _Trials:
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
             self.digest_of[key] = digest
+        if score.counted:
+            self._measures[arm].add(run)
         if run.components and score.counted:
             self._models[arm].add(run.agent.model)
             for line in run.components:
                 self._ledgers[arm][line.component, "input"] += line.input_tokens
                 self._ledgers[arm][line.component, "output"] += line.output_tokens
+
+    def measures(self, judgments: Mapping[str, Iterable[LocatedJudgment]]) -> dict[str, ArmMeasures]:
+        """Phases and tokens by component of every arm; judging takes as long as all judges of a run together."""
+        for score in self.scores.values():
+            if score.counted and (answers := judgments.get(score.run_id)):
+                spent = (answer.judgment.duration_seconds for answer in answers)
+                self._measures[score.arm].add_judging(score.task_id, spent)
+        return {arm: found.by_name() for arm, found in self._measures.items()}
 
     def setups(self) -> dict[str, SetupSummary]:
         """What was observed of every arm's set-up."""

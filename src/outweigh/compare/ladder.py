@@ -1,10 +1,6 @@
-"""Arms as ordered tiers: what each tier and each configuration on it gains and costs, and which are on the cost-quality
-frontier.
-"""
+"""Arms as ordered tiers: what each tier and each configuration on it gains and costs, and how sure that is."""
 
-from collections.abc import Iterable, Sequence
-from math import isinf
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,33 +8,20 @@ from outweigh.compare.arm_summary import ArmSummary, summarise
 from outweigh.compare.arm_table import ArmTable, CompositeScorer
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.judge_agreement import judge_drift_warnings
+from outweigh.compare.ladder_contenders import Contenders, find_contenders
+from outweigh.compare.ladder_contrasts import LadderTests, compare_levels
 from outweigh.compare.ladder_layout import TierPlan, lay_out
 from outweigh.compare.ladder_levels import LadderTier, Levels, build_levels, uplift
+from outweigh.compare.ladder_ranks import Competitor, Standing, standings
+from outweigh.compare.ladder_replicates import ReplicateNoise, replicate_noise
 from outweigh.compare.missing_judgments import MANY_ARMS
 from outweigh.compare.run_level import RunLevel, count_by_runs
 from outweigh.score.composite import EVEN, SEED_GRADES, Dimension, GradeScale, Profile, grade
 from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.stats.sample import population_variance
 
-
-class CostQuality(NamedTuple):
-    """What an arm costs and what it achieves."""
-
-    arm: str
-    cost: float
-    quality: float
-
-
-def pareto_frontier(offers: Iterable[CostQuality]) -> tuple[str, ...]:
-    """Arms that no other arm dominates, cheapest first."""
-    ranked = sorted(offers, key=lambda offer: (offer.cost, -offer.quality))
-    undominated = [offer for offer in ranked if not any(_dominates(other, offer) for other in ranked)]
-    return tuple(offer.arm for offer in undominated)
-
-
-def _dominates(one: CostQuality, other: CostQuality) -> bool:
-    at_least = one.cost <= other.cost and one.quality >= other.quality
-    return at_least and (one.cost < other.cost or one.quality > other.quality)
+DRAWS = 2_000
+"""Draws of the tasks, one set for all figures of a ladder."""
 
 
 class Tier(Struct, frozen=True, kw_only=True):
@@ -65,7 +48,8 @@ class Ladder(Struct, frozen=True, kw_only=True):
     `tiers` has one entry per arm, `levels` one per tier. `of_medians` is the spread of the medians of each tier's
     pooled runs, as the source has it, `of_pooled_means` of their means, and `of_means` of means that count each
     configuration once. `quality` is what tiers are ranked and graded by: the composite, or `passed` where no run is
-    judged. `run_level` counts single runs, as others publish it.
+    judged. Standings and contenders are of configurations, by name, and of tiers. `replicates` is the study's
+    own noise. `run_level` counts single runs, as others publish it.
     """
 
     tiers: tuple[Tier, ...]
@@ -73,8 +57,13 @@ class Ladder(Struct, frozen=True, kw_only=True):
     of_medians: TierSpread
     of_means: TierSpread
     of_pooled_means: TierSpread
-    best_value: str | None
-    frontier: tuple[str, ...]
+    tests: LadderTests
+    tier_standings: Mapping[int, Standing]
+    standings: Mapping[str, Standing]
+    tier_contenders: Contenders
+    contenders: Contenders
+    replicates: tuple[ReplicateNoise, ...]
+    seed: int
     baseline: str
     quality: str
     profile: Profile
@@ -91,6 +80,7 @@ def compare_tiers(
     *,
     plan: TierPlan | None = None,
     profile: Profile = EVEN,
+    seed: int = 0,
 ) -> Ladder:
     """Compare every arm with the baseline, and every tier with the first.
 
@@ -101,8 +91,9 @@ def compare_tiers(
     composer = CompositeScorer(layout.baseline, arms, profile, evidence.metrics, MANY_ARMS)
     tables = {name: composer.tabulate_with_composites(name) for name in arms}
     basis = _basis(tables.values(), profile)
-    levels = build_levels(evidence, layout, tables, scale, basis)
     summaries = {name: _summary(evidence, table, scale) for name, table in tables.items()}
+    levels = build_levels(evidence, layout, tables, summaries, scale, basis)
+    of_tiers, of_configurations = _standings(levels, scale, seed)
     return Ladder(
         tiers=tuple(
             _tier(layout.tiers[name], summary, summaries[layout.baseline], basis, scale)
@@ -115,8 +106,18 @@ def compare_tiers(
             [tier.figures["cost_usd"].point for tier in levels.tiers],
         ),
         of_pooled_means=_pooled_spread(levels, "mean"),
-        best_value=_best_value(summaries.values()),
-        frontier=pareto_frontier(_costs_and_qualities(summaries.values())),
+        tests=compare_levels(levels, draws=DRAWS, seed=seed),
+        tier_standings=of_tiers,
+        standings=of_configurations,
+        tier_contenders=find_contenders(
+            {tier.name: levels.of_tier(tier.number) for tier in levels.tiers},
+            levels.means.families,
+            draws=DRAWS,
+            seed=seed,
+        ),
+        contenders=find_contenders(levels.of_configurations(), levels.means.families, draws=DRAWS, seed=seed),
+        replicates=replicate_noise(layout.configurations, summaries, tables, basis),
+        seed=seed,
         baseline=layout.baseline,
         quality=basis,
         profile=profile,
@@ -132,6 +133,30 @@ def compare_tiers(
             *composer.warnings(),
         ),
     )
+
+
+def _standings(levels: Levels, scale: GradeScale, seed: int) -> tuple[dict[int, Standing], dict[str, Standing]]:
+    """The standing of tiers among tiers, and of configurations among configurations."""
+    tiers = [
+        Competitor(name=str(tier.number), values=levels.of_tier(tier.number), table=levels.tables[tier.number])
+        for tier in levels.tiers
+    ]
+    means = levels.of_configurations()
+    others = [Competitor(name=name, values=means[name], table=table) for name, table in levels.pools.items()]
+    of_tiers, of_configurations = (
+        standings(
+            group,
+            tiers[0],
+            levels.basis,
+            scale,
+            levels.means.tasks,
+            levels.means.families,
+            draws=DRAWS,
+            seed=seed,
+        )
+        for group in (tiers, others)
+    )
+    return {int(name): standing for name, standing in of_tiers.items()}, of_configurations
 
 
 def _basis(tables: Iterable[ArmTable], profile: Profile) -> str:
@@ -188,20 +213,3 @@ def _variance(name: str, values: Sequence[float | None]) -> Quantity:
 
 def _unknown(name: str) -> Quantity:
     return unknown(f"the {name} of at least one tier is unknown")
-
-
-def _best_value(summaries: Iterable[ArmSummary]) -> str | None:
-    """The arm whose passes are cheapest; an arm that never passes is no value at any price."""
-    prices = [
-        (price, summary.name)
-        for summary in summaries
-        if (price := summary.cost_of_pass_usd.value) is not None and not isinf(price)
-    ]
-    return min(prices)[1] if prices else None
-
-
-def _costs_and_qualities(summaries: Iterable[ArmSummary]) -> Iterable[CostQuality]:
-    for summary in summaries:
-        cost, rate = summary.metrics["cost_usd"].mean, summary.pass_rate.value
-        if cost is not None and rate is not None:
-            yield CostQuality(summary.name, cost, rate)

@@ -4,10 +4,10 @@ A tier counts each of its configurations once, whatever their number of runs; be
 runs, as the source of the formulas has it. Arms with one fingerprint are replicates of one configuration.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
@@ -15,8 +15,10 @@ from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.ladder_figures import LEVEL, figures_of
 from outweigh.compare.ladder_layout import LadderLayout
-from outweigh.compare.ladder_values import TaskMeans, pool_tables, task_means
+from outweigh.compare.ladder_values import TaskMeans, middle, pool_tables, task_means
+from outweigh.compare.run_measures import mean_by_task
 from outweigh.score.composite import GradeScale, grade
+from outweigh.score.objective import Change
 from outweigh.stats.estimate import Estimate, Interval, Quantity, Unit, known, unknown, unknown_estimate
 from outweigh.stats.ratios import ratio_interval
 from outweigh.stats.variance import sum_clusters
@@ -70,62 +72,72 @@ QUALITY = "quality"
 class Levels(Struct, frozen=True, kw_only=True, eq=False):
     """Both levels, and the means by task that their figures are made of, for tests and draws.
 
-    `rows` are the places of each tier's configurations in `means`; `basis` is the metric of quality.
+    `rows` are the places of each tier's configurations in `means`, `baseline_row` that of the baseline; `basis` is the
+    metric of quality. `tables` are the pooled runs of tiers, `pools` those of configurations in the order of `means`.
     """
 
     tiers: tuple[LadderTier, ...]
     means: TaskMeans
     rows: Mapping[int, tuple[int, ...]]
     basis: str
-    tables: Mapping[int, ArmTable] = field(default_factory=dict)
+    tables: Mapping[int, ArmTable]
+    pools: Mapping[str, ArmTable]
+    baseline_row: int
+
+    def of_tier(self, number: int) -> dict[str, Column]:
+        """The means by task of a tier, each of its configurations once."""
+        return self.means.each_once(self.rows[number])
+
+    def of_configurations(self) -> dict[str, dict[str, Column]]:
+        """The means by task of every configuration, by name."""
+        return {name: self.means.each_once([row]) for row, name in enumerate(self.pools)}
 
 
 def build_levels(
-    evidence: Evidence, layout: LadderLayout, tables: Mapping[str, ArmTable], scale: GradeScale, basis: str
+    evidence: Evidence,
+    layout: LadderLayout,
+    tables: Mapping[str, ArmTable],
+    summaries: Mapping[str, ArmSummary],
+    scale: GradeScale,
+    basis: str,
 ) -> Levels:
-    """Figures of all tiers and configurations. `basis` is the metric that stands for quality."""
-    pooled = {name: pool_tables(name, [tables[arm] for arm in arms]) for name, arms in layout.configurations.items()}
-    means = task_means(list(pooled.values()), {})
+    """Figures of all tiers and configurations, from the tables and summaries of the arms.
+
+    `basis` is the metric that stands for quality.
+    """
+    pools = {name: pool_tables(name, [tables[arm] for arm in arms]) for name, arms in layout.configurations.items()}
+    means = task_means(list(pools.values()), _measures(evidence, layout))
     rows = {
-        number: tuple(row for row, name in enumerate(pooled) if layout.tiers[name] == number)
+        number: tuple(row for row, name in enumerate(pools) if layout.tiers[name] == number)
         for number in layout.numbers
     }
-    by_tier = {number: means.each_once(rows[number]) for number in layout.numbers}
-    first = by_tier[layout.numbers[0]][basis]
-    base_row = next(row for row, arms in enumerate(layout.configurations.values()) if layout.baseline in arms)
-    baseline = means.each_once([base_row])[basis]
     runs = {
-        number: pool_tables(layout.tier_name(number), [pooled[name] for name in pooled if layout.tiers[name] == number])
+        number: pool_tables(layout.tier_name(number), [pools[name] for name in pools if layout.tiers[name] == number])
         for number in layout.numbers
     }
-    median_of_first = _middle(runs[layout.numbers[0]], basis)
-    tiers = []
-    for number in layout.numbers:
-        sub_arms = tuple(
-            _sub_arm(
-                evidence, layout, name, table, means.each_once([row]), means.families, scale, (first, baseline, basis)
-            )
-            for row, (name, table) in enumerate(pooled.items())
-            if row in rows[number]
-        )
-        arms = [arm for sub_arm in sub_arms for arm in sub_arm.arms]
-        summary = _summary(evidence, runs[number], arms, scale)
-        figures = _figures(evidence, arms, summary, by_tier[number], means.families, basis)
-        tiers.append(
-            LadderTier(
-                number=number,
-                name=layout.tier_name(number),
-                sub_arms=sub_arms,
-                pooled=summary,
-                figures=figures,
-                grade=_grade(runs[number], basis, scale),
-                grade_of_mean=grade(figures[QUALITY].point, scale),
-                uplift=uplift(_middle(runs[number], basis), median_of_first),
-                gain_over_first=relative_gain(by_tier[number][basis], first, means.families),
-                gain_over_baseline=relative_gain(by_tier[number][basis], baseline, means.families),
-            )
-        )
-    return Levels(tiers=tuple(tiers), means=means, rows=rows, basis=basis, tables=runs)
+    builder = _LevelBuilder(evidence, layout, summaries, scale, basis)
+    levels = Levels(
+        tiers=(),
+        means=means,
+        rows=rows,
+        basis=basis,
+        tables=runs,
+        pools=pools,
+        baseline_row=next(row for row, arms in enumerate(layout.configurations.values()) if layout.baseline in arms),
+    )
+    return replace(levels, tiers=tuple(builder.tiers(levels)))
+
+
+def _measures(evidence: Evidence, layout: LadderLayout) -> dict[str, list[dict[str, float]]]:
+    """Phases of runs and tokens by component: the means by task of every configuration, over its replicates."""
+    names = dict.fromkeys(name for arm in layout.tiers for name in evidence.measures.get(arm, {}))
+    return {
+        name: [
+            mean_by_task([evidence.measures.get(arm, {}) for arm in arms], name)
+            for arms in layout.configurations.values()
+        ]
+        for name in sorted(names)
+    }
 
 
 def uplift(score: float | None, first: float | None) -> Quantity:
@@ -168,58 +180,76 @@ def relative_gain(mine: Column, reference: Column, families: Sequence[str] | Non
     )
 
 
-def _sub_arm(
-    evidence: Evidence,
-    layout: LadderLayout,
-    name: str,
-    table: ArmTable,
-    values: Mapping[str, Column],
-    families: Sequence[str] | None,
-    scale: GradeScale,
-    references: tuple[Column, Column, str],
-) -> SubArm:
-    first, baseline, basis = references
-    arms = layout.configurations[name]
-    summary = _summary(evidence, table, arms, scale)
-    return SubArm(
-        name=name,
-        tier=layout.tiers[name],
-        arms=arms,
-        summary=summary,
-        grade=_grade(table, basis, scale),
-        figures=_figures(evidence, arms, summary, values, families, basis),
-        gain_over_first=relative_gain(values[basis], first, families),
-        gain_over_baseline=relative_gain(values[basis], baseline, families),
-    )
+class _LevelBuilder:
+    """Makes tiers and configurations of their means by task and of their pooled runs."""
 
+    def __init__(
+        self,
+        evidence: Evidence,
+        layout: LadderLayout,
+        summaries: Mapping[str, ArmSummary],
+        scale: GradeScale,
+        basis: str,
+    ) -> None:
+        self._evidence = evidence
+        self._layout = layout
+        self._summaries = summaries
+        self._scale = scale
+        self._basis = basis
 
-def _summary(evidence: Evidence, table: ArmTable, arms: Sequence[str], scale: GradeScale) -> ArmSummary:
-    changes = [change for arm in arms for change in evidence.changes.get(arm, ())]
-    components = evidence.components.get(arms[0], ()) if len(arms) == 1 else ()
-    return summarise(table, changes, components, scale)
+    def tiers(self, levels: Levels) -> Iterator[LadderTier]:
+        """Every tier, lowest first."""
+        first = levels.of_tier(self._layout.numbers[0])[self._basis]
+        baseline = levels.means.each_once([levels.baseline_row])[self._basis]
+        median_of_first = self._middle(levels.tables[self._layout.numbers[0]])
+        families = levels.means.families
+        for number in self._layout.numbers:
+            pool, values = levels.tables[number], levels.of_tier(number)
+            sub_arms = tuple(self._sub_arm(levels, row, first, baseline) for row in levels.rows[number])
+            arms = [arm for sub_arm in sub_arms for arm in sub_arm.arms]
+            summary = self._summary(pool, arms)
+            figures = self._figures(arms, summary, values, families)
+            yield LadderTier(
+                number=number,
+                name=self._layout.tier_name(number),
+                sub_arms=sub_arms,
+                pooled=summary,
+                figures=figures,
+                grade=grade(self._middle(pool), self._scale),
+                grade_of_mean=grade(figures[QUALITY].point, self._scale),
+                uplift=uplift(self._middle(pool), median_of_first),
+                gain_over_first=relative_gain(values[self._basis], first, families),
+                gain_over_baseline=relative_gain(values[self._basis], baseline, families),
+            )
 
+    def _sub_arm(self, levels: Levels, row: int, first: Column, baseline: Column) -> SubArm:
+        name, table = list(levels.pools.items())[row]
+        arms, values, families = self._layout.configurations[name], levels.means.each_once([row]), levels.means.families
+        summary = self._summary(table, arms)
+        return SubArm(
+            name=name,
+            tier=self._layout.tiers[name],
+            arms=arms,
+            summary=summary,
+            grade=grade(self._middle(table), self._scale),
+            figures=self._figures(arms, summary, values, families),
+            gain_over_first=relative_gain(values[self._basis], first, families),
+            gain_over_baseline=relative_gain(values[self._basis], baseline, families),
+        )
 
-def _figures(
-    evidence: Evidence,
-    arms: Sequence[str],
-    summary: ArmSummary,
-    values: Mapping[str, Column],
-    families: Sequence[str] | None,
-    basis: str,
-) -> dict[str, Estimate]:
-    changes = [change for arm in arms for change in evidence.changes.get(arm, ())]
-    figures = figures_of(values, families, changes, summary.unknown_because)
-    return {QUALITY: figures["pass_rate" if basis == "passed" else basis], **figures}
+    def _summary(self, table: ArmTable, arms: Sequence[str]) -> ArmSummary:
+        if len(arms) == 1:
+            return self._summaries[arms[0]]
+        return summarise(table, self._changes(arms), (), self._scale)
 
+    def _figures(
+        self, arms: Sequence[str], summary: ArmSummary, values: Mapping[str, Column], families: Sequence[str] | None
+    ) -> dict[str, Estimate]:
+        figures = figures_of(values, families, self._changes(arms), summary.unknown_because)
+        return {QUALITY: figures["pass_rate" if self._basis == "passed" else self._basis], **figures}
 
-def _middle(table: ArmTable, basis: str) -> float | None:
-    """The median of the runs' quality; of passes the rate, because a median of 0 and 1 says next to nothing."""
-    column = table.columns[basis]
-    column = column[~np.isnan(column)]
-    if not column.size:
-        return None
-    return float(column.mean()) if basis == "passed" else float(np.median(column))
+    def _changes(self, arms: Sequence[str]) -> list[Change]:
+        return [change for arm in arms for change in self._evidence.changes.get(arm, ())]
 
-
-def _grade(table: ArmTable, basis: str, scale: GradeScale) -> str | None:
-    return grade(_middle(table, basis), scale)
+    def _middle(self, table: ArmTable) -> float | None:
+        return middle(table.columns[self._basis], self._basis)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.stats.sample import median
 
 Matrix = NDArray[np.float64]
 
@@ -55,6 +56,14 @@ def mean_of_known(matrix: Matrix) -> Column:
     means = np.full(matrix.shape[1], np.nan)
     np.divide(np.where(known, matrix, 0.0).sum(axis=0), counts, out=means, where=counts > 0)
     return means
+
+
+def middle(column: Column, basis: str) -> float | None:
+    """The median of the runs' quality; of passes the rate, because a median of 0 and 1 says next to nothing."""
+    known = column[~np.isnan(column)]
+    if not known.size:
+        return None
+    return float(known.mean()) if basis == "passed" else median(known).value
 
 
 def _families(tables: Iterable[ArmTable], tasks: Sequence[str]) -> tuple[str, ...] | None:

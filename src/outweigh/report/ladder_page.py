@@ -27,8 +27,8 @@ def ladder_payload(ladder: Ladder) -> Payload:
         **_spread_payload(ladder.of_medians, ""),
         **_spread_payload(ladder.of_means, "_of_means"),
         **_spread_payload(ladder.of_pooled_means, "_of_pooled_means"),
-        "best_value": ladder.best_value,
-        "frontier": list(ladder.frontier),
+        "best_value": ladder.contenders.best_value,
+        "frontier": list(ladder.contenders.frontier),
         "run_level": run_level_payload(ladder.run_level),
         "evidence_sha256": ladder.evidence_sha256,
         "warnings": [*ladder.warnings, *_null_warnings(ladder)],
@@ -118,14 +118,14 @@ def _null_warnings(ladder: Ladder) -> Iterator[str]:
         for name in ("pass_rate_variance", "cost_variance", "cost_range"):
             if (reason := getattr(spread, name).reason) is not None:
                 yield f"{name}{suffix} is null: {reason}."
-    if ladder.best_value is None:
+    if ladder.contenders.best_value is None:
         yield "best_value is null: no tier has a known, finite cost of a pass."
 
 
 def ladder_report(ladder: Ladder) -> Report:
     """The page of `outweigh ladder`."""
     payload = ladder_payload(ladder)
-    best = f"best value: {ladder.best_value}" if ladder.best_value else "best value: unknown"
+    best = f"best value: {ladder.contenders.best_value}" if ladder.contenders.best_value else "best value: unknown"
     blocks: list[Block] = [_tier_table(ladder), *tier_figures(ladder), _spread_table(ladder)]
     blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
     return Report(
@@ -170,7 +170,7 @@ def _tier_row(tier: Tier, ladder: Ladder) -> tuple[str, ...]:
         _signed_percent(tier.uplift_of_mean.value),
         f"{about}{format_dollars(summary.metrics['cost_usd'].mean)}",
         f"{about}{format_dollars(summary.cost_of_pass_usd.value)}",
-        "yes" if summary.name in ladder.frontier else "no",
+        "yes" if summary.name in ladder.contenders.frontier else "no",
     )
 
 

@@ -1,4 +1,4 @@
-"""Distribution functions of the normal, Student and binomial laws, for one number at a time.
+"""Distribution functions of the normal, Student, chi-square and binomial laws, for one number at a time.
 
 Written out on the log-scale incomplete beta function, because importing scipy.stats takes longer than a whole
 verdict.
@@ -168,6 +168,20 @@ def binomial_sf(k: int, n: int, p: float) -> float:
     if k < 0 or k >= n or p in (0.0, 1.0):
         return 1 - binomial_cdf(k, n, p)
     return math.exp(log_beta_cdf(p, 1 - p, k + 1, n - k))
+
+
+def chi_square_sf(x: float, df: int) -> float:
+    """P(X > x) of the chi-square law with a whole number of degrees of freedom, as a finite sum."""
+    _require_positive(df)
+    if not x > 0:
+        return math.nan if math.isnan(x) else 1.0
+    half, terms = x / 2, df // 2
+    # Even: a sum of Poisson chances. Odd: the same with half-integers, beside the normal tails.
+    offset, total = (0.0, 0.0) if df % 2 == 0 else (0.5, math.erfc(math.sqrt(half)))
+    for term in range(terms):
+        power = term + offset
+        total += math.exp(power * math.log(half) - half - math.lgamma(power + 1))
+    return min(1.0, total)
 
 
 def _two_tails(t: float, df: float) -> float:

@@ -67,6 +67,8 @@ def max_t(
     has no standard error; it has no interval and takes no part in the largest t.
     """
     points = np.atleast_1d(np.asarray(estimates, dtype=np.float64))
+    if not points.size:
+        return MaxT(contrasts=(), critical=None, units=len(np.atleast_2d(influences)), level=level)
     table = np.asarray(influences, dtype=np.float64).reshape(-1, points.size)
     units = len(table)
     if not np.isfinite(table).all() or not np.isfinite(points).all():

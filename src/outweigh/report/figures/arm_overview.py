@@ -9,7 +9,8 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.inference import LEVEL, pass_rate_estimate
-from outweigh.compare.ladder import CostQuality, Ladder, Tier, pareto_frontier
+from outweigh.compare.ladder import Ladder, Tier
+from outweigh.compare.ladder_contenders import CostQuality, pareto_frontier
 from outweigh.model.usage import Component
 from outweigh.report.axis import UNIT_TICKS, dollar_tick, percent_tick
 from outweigh.report.document import Block, Figure, FigureValues

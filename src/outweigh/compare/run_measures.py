@@ -1,0 +1,63 @@
+"""What is measured of runs and is no metric: their phases in seconds, and their tokens by component. Needs no numpy."""
+
+from collections.abc import Iterable, Mapping
+
+from outweigh.model.run_record import RunRecord
+
+ArmMeasures = Mapping[str, Mapping[str, tuple[float, int]]]
+"""By name and task of one arm, the sum and the number of runs that know it."""
+
+COMPONENT_TOKENS = "tokens_of_"
+"""What the name of a component's tokens begins with."""
+ALL_COMPONENTS = f"{COMPONENT_TOKENS}all_components"
+
+
+class RunMeasures:
+    """Adds up the measures of one arm's runs."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, dict[str, tuple[float, int]]] = {}
+
+    def add(self, run: RunRecord) -> None:
+        """Add what one run knows."""
+        task = run.trial.task_id
+        if run.setup_seconds is not None:
+            self._note("setup_seconds", task, run.setup_seconds)
+        if run.checks_seconds is not None:
+            self._note("checks_seconds", task, run.checks_seconds)
+        if run.components:
+            lines = [(line.component.value, line.input_tokens + line.output_tokens) for line in run.components]
+            self._note(ALL_COMPONENTS, task, sum(tokens for _, tokens in lines))
+            for component, tokens in lines:
+                self._note(f"{COMPONENT_TOKENS}{component}", task, tokens)
+
+    def add_judging(self, task: str, spent: Iterable[float | None]) -> None:
+        """Add the time that all judges of a run took together, where all of them say it."""
+        seconds = list(spent)
+        known = [each for each in seconds if each is not None]
+        if known and len(known) == len(seconds):
+            self._note("judging_seconds", task, sum(known))
+
+    def _note(self, name: str, task: str, value: float) -> None:
+        by_task = self._sums.setdefault(name, {})
+        total, runs = by_task.get(task, (0.0, 0))
+        by_task[task] = (total + value, runs + 1)
+
+    def by_name(self) -> ArmMeasures:
+        """All sums so far."""
+        return self._sums
+
+
+def mean_by_task(arms: Iterable[ArmMeasures], name: str) -> dict[str, float]:
+    """The mean of one measure over the runs of several arms, by task.
+
+    A run whose ledger does not name a component spent no tokens on it.
+    """
+    sums: dict[str, tuple[float, int]] = {}
+    for measures in arms:
+        found = measures.get(name, {})
+        counts = measures.get(ALL_COMPONENTS, {}) if name.startswith(COMPONENT_TOKENS) else found
+        for task, (_, runs) in counts.items():
+            total, before = sums.get(task, (0.0, 0))
+            sums[task] = (total + found.get(task, (0.0, 0))[0], before + runs)
+    return {task: total / runs for task, (total, runs) in sums.items()}
