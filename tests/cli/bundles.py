@@ -57,9 +57,9 @@ def forge(bundle: Path, scratch: Path, changes: Mapping[str, Change], manifest: 
     root = scratch / "root"
     content = {**members(bundle)}
     for name, change in changes.items():
-        changed = change(content[name])
-        assert changed != content[name], name
-        content[name] = changed
+        before = content.get(name, b"")
+        content[name] = change(before)
+        assert content[name] != before, name
     listed = manifest(content.pop("bundle.json"))
     for name, each in content.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -64,17 +64,23 @@ def test_the_command_of_every_table_gives_the_same_bytes_in_the_unpacked_bundle(
     with zipfile.ZipFile(study / "study.outweigh.zip") as opened:
         opened.extractall(tmp_path)
     derived = json.loads((tmp_path / "bundle.json").read_text())["derived"]
-    commands = [table for table in derived if table["command"] != "outweigh store bundle"]
-    made = {table["path"]: (tmp_path / table["path"]).read_bytes() for table in commands}
+    commands = [table["command"] for table in derived if table["command"] != "outweigh store bundle"]
+    made = tables_in(tmp_path)
     shutil.rmtree(tmp_path / "derived")
     (tmp_path / "derived" / "answers").mkdir(parents=True)
     program = f'outweigh() {{ "{sys.executable}" -m outweigh "$@"; }}\n'
 
-    script = program + "".join(f"{table['command']} || true\n" for table in commands)
+    # A verdict that allows nothing is printed all the same, and its exit code says so.
+    script = program + "".join(f"{command} || true\n" for command in commands)
     subprocess.run(["sh", "-c", script], cwd=tmp_path, check=True, capture_output=True)
 
-    assert len(made) >= 8
-    assert {name: (tmp_path / name).read_bytes() for name in made} == made
+    assert len(made) > len(commands) >= 7
+    assert tables_in(tmp_path) == made
+
+
+def tables_in(root: Path) -> dict[str, bytes]:
+    files = [file for file in (root / "derived" / "answers").rglob("*") if file.is_file()]
+    return {str(file.relative_to(root)): file.read_bytes() for file in files}
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,27 @@ def test_an_edited_rule_is_named(outweigh: Outweigh, bundle: Path, tmp_path: Pat
     assert "derived/small/verdict.json" in page
 
 
+def test_an_edited_figure_of_the_ladder_is_named_with_its_file(
+    outweigh: Outweigh, bundle: Path, tmp_path: Path
+) -> None:
+    name = "derived/small/ladder/ladder.csv"
+
+    code, found, _ = answer_of(outweigh, forge(bundle, tmp_path / "forged", {name: swap(b"new", b"old")}))
+
+    assert code == 1
+    (table,) = [each for each in found["tables"] if each["state"] != "same"]
+    assert table["path"] == "derived/small/ladder/"
+    assert all(change["where"].startswith("ladder.csv: row ") for change in table["changes"])
+
+
+@pytest.mark.parametrize("name", ["derived/summary.html", "stores/small/report.html", "read-me-first.html"])
+def test_a_page_that_nothing_vouches_for_is_named(outweigh: Outweigh, bundle: Path, tmp_path: Path, name: str) -> None:
+    code, found, _ = answer_of(outweigh, forge(bundle, tmp_path / "forged", {name: lambda _: b"<h1>improved</h1>"}))
+
+    assert code == 1
+    assert found["faults"] == [f"{name} belongs to no store and to no table"]
+
+
 def test_a_table_that_was_taken_out_is_named(outweigh: Outweigh, bundle: Path, tmp_path: Path) -> None:
     def drop(manifest: bytes) -> bytes:
         listed = json.loads(manifest)

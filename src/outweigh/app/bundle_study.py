@@ -134,13 +134,13 @@ def _derive(study: Study) -> Iterator[DerivedFile]:
     for table in study_tables(study):
         refused = None
         try:
-            content = table.make()
+            files = table.make()
         except OutweighError as fault:
             refused = without_root(str(fault), study.root)
         else:
-            target = study.root / table.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            for path, content in files.items():
+                (study.root / path).parent.mkdir(parents=True, exist_ok=True)
+                (study.root / path).write_bytes(content)
         yield DerivedFile(path=table.path, stores=table.stores, command=table.command, refused=refused)
 
 

@@ -77,11 +77,15 @@ def report(request: ReportRequest) -> ReportResult:
     policy = choose_policy(request.decide.evidence.stores, request.decide.policy)
     if request.output is not None:
         _choose_reporter(request.output)
-    decided = decide_by(policy, request.decide)
-    result = ReportResult(decided=decided, page=_report_page(request, decided))
+    result = report_decision(request, decide_by(policy, request.decide))
     if request.output is not None:
         result.save(request.output)
     return result
+
+
+def report_decision(request: ReportRequest, decided: DecisionResult) -> ReportResult:
+    """The page about a decision that was made already."""
+    return ReportResult(decided=decided, page=_report_page(request, decided))
 
 
 def _choose_reporter(target: Path) -> type[Reporter]:

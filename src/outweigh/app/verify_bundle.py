@@ -9,16 +9,20 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
+
 from outweigh.app.bundle_study import versions_now, without_root
-from outweigh.app.study_tables import Study, StudyTable, study_tables
+from outweigh.app.study_tables import Study, StudyTable, TableFiles, study_tables
 from outweigh.errors import EvidenceError, OutweighError
 from outweigh.model.choice import ChoiceRecord
 from outweigh.model.codec import InvalidLine
 from outweigh.model.run_record import RunRecord
 from outweigh.report.table_changes import ValueChange, table_changes
 from outweigh.report.verification_page import Verification, VerifiedState, VerifiedTable
-from outweigh.store.bundle import MANIFEST_NAME, Bundle, DerivedFile, open_bundle
+from outweigh.store.bundle import MANIFEST_NAME, PRICES_NAME, Bundle, DerivedFile, open_bundle
+from outweigh.store.bundled_stores import STORES_FOLDER
 from outweigh.store.store import Store, StoreSet
+from outweigh.store.store_files import files_to_keep
 
 _NO_SUCH_TABLE = "this outweigh makes no such table"
 _NOT_PACKED_VERSIONS = frozenset({"python", "zlib"})
@@ -35,6 +39,7 @@ def verify_bundle(path: Path) -> Verification:
         bundle.unpack(Path(root), "")
         manifest = bundle.manifest
         study = Study(root=Path(root), names=manifest.stores, baseline=manifest.baseline)
+        faults += _stray_files(bundle, Path(root))
         checked = _check_records(study, artifacts=manifest.artifacts)
         if checked.faults:
             why = "records cannot be relied on, so nothing is computed from them"
@@ -79,6 +84,21 @@ def _digest(path: Path) -> str:
         while chunk := stream.read(2**20):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def _stray_files(bundle: Bundle, root: Path) -> Iterator[str]:
+    """Files that are no part of a store and of no table: nothing vouches for what they say."""
+    manifest = bundle.manifest
+    tables = [table.path for table in manifest.derived if table.refused is None]
+    kept = {
+        file.relative_to(root).as_posix()
+        for name in manifest.stores
+        for file in files_to_keep(root / STORES_FOLDER / name, artifacts=True)
+    }
+    for file in manifest.files:
+        derived = any(file.path == path or (path.endswith("/") and file.path.startswith(path)) for path in tables)
+        if not (derived or file.path in kept or file.path == PRICES_NAME):
+            yield f"{file.path} belongs to no store and to no table"
 
 
 def _check_records(study: Study, *, artifacts: bool) -> _Checked:
@@ -135,8 +155,8 @@ def _verify_table(study: Study, derived: DerivedFile, table: StudyTable, other: 
     changes: list[ValueChange] = []
     if derived.command != table.command:
         changes.append(ValueChange(where="the command", old=derived.command, new=table.command))
-    file = study.root / table.path
-    old, new, refused = (file.read_bytes() if file.is_file() else b""), b"", None
+    old, refused = _read_table(study.root, table.path), None
+    new: TableFiles = {}
     try:
         new = table.make()
     except OutweighError as fault:
@@ -144,8 +164,19 @@ def _verify_table(study: Study, derived: DerivedFile, table: StudyTable, other: 
     if derived.refused != refused:
         was, is_now = (said or "it is made" for said in (derived.refused, refused))
         changes.append(ValueChange(where="why it is not made", old=was, new=is_now))
-    changes += table_changes(table.path, old, new)
+    for path in dict.fromkeys((*old, *new)):
+        found = table_changes(path, old.get(path, b""), new.get(path, b""))
+        within = path.removeprefix(table.path)
+        changes += [replace(each, where=f"{within}: {each.where}") if within else each for each in found]
     return _judge_changes(table.path, table.command, tuple(changes), other)
+
+
+def _read_table(root: Path, path: str) -> TableFiles:
+    """The files of a table as they are in the bundle."""
+    if not path.endswith("/"):
+        return {path: (root / path).read_bytes()} if (root / path).is_file() else {}
+    files = sorted(file for file in (root / path).rglob("*") if file.is_file())
+    return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
 
 
 def _judge_changes(path: str, command: str, changes: tuple[ValueChange, ...], other: str | None) -> VerifiedTable:

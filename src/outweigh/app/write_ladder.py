@@ -48,11 +48,16 @@ def write_ladder(report: Report, target: str) -> list[Path]:
         make_folder(folder / FIGURES_FOLDER)
     except OSError as fault:
         raise UsageError(f"-o {target}: the folder cannot be made: {fault.strerror}.") from fault
-    files = {f"{FILE_NAME}{suffix}": reporter.render(report) for suffix, reporter in LADDER_REPORTERS.items()}
-    files |= {f"{FIGURES_FOLDER}/{name}": content for name, content in figure_files(report)}
+    files = ladder_files(report)
     for name, content in files.items():
         write_atomic(folder / name, [content.encode()])
     return [folder / name for name in files]
+
+
+def ladder_files(report: Report) -> dict[str, str]:
+    """The files of a folder: every format and every figure."""
+    files = {f"{FILE_NAME}{suffix}": reporter.render(report) for suffix, reporter in LADDER_REPORTERS.items()}
+    return files | {f"{FIGURES_FOLDER}/{name}": content for name, content in figure_files(report)}
 
 
 def figure_files(report: Report) -> Iterator[tuple[str, str]]:

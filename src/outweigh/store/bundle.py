@@ -49,6 +49,7 @@ class BundledFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class DerivedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table or page, the stores that it is about, and the command that makes it again in the unpacked bundle.
 
+    A path that ends in a slash is a folder of files that one command makes.
     `refused` is why the command gives none about these stores; then there is no such file.
     """
 
