@@ -46,6 +46,7 @@ class AttemptSetting:
     folder: Path | None = None
     cancel: Event = field(default_factory=Event)
     image: ReadyImage | None = None
+    keep_bodies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ def _open_meter(setting: AttemptSetting, arm: Arm) -> Iterator[Meter | None]:
         budget_usd=setting.budget_usd,
         tokens=None,
         markers=tuple(setting.expected.markers.values()),
-        keep_bodies=False,
+        keep_bodies=setting.keep_bodies,
         models=setting.expected.models_to_ask(arm.name),
         allow=setting.allow,
         provider=arm.upstream_name,

@@ -39,7 +39,7 @@ SMOKE_SCRIPT = Script(
     conversation=[Conversation(when=When(contains=_END_COMMAND), turn=[Turn(run="true"), Turn(run=_END_COMMAND)])],
     turn=[Turn(run="true"), Turn(text="Done.")],
 )
-_INSTRUCTION = "This only tries the set-up. Run the command `true`, and then say that you are done.\n"
+SMOKE_INSTRUCTION = "This only tries the set-up. Run the command `true`, and then say that you are done.\n"
 PLACEHOLDER_SECRET = "outweigh-placeholder"
 _OWN_COMMAND = "shell"
 """The agent that runs a command of the user's. That may need the files of a task, so how it ends here tells nothing."""
@@ -97,8 +97,10 @@ def _describe_faults(arm: Arm, faults: tuple[str, ...]) -> str | None:
 
 
 @contextmanager
-def open_scripted_model(arms: Collection[Arm]) -> Iterator[Gateway]:
-    """A gateway on which every provider is the scripted model, those that arms name too."""
+def open_scripted_model(
+    arms: Collection[Arm], counters: Mapping[ApiFamily, ModelUpstream] | None = None
+) -> Iterator[Gateway]:
+    """A gateway on which every provider is the scripted model, those that arms name too; `counters` only count."""
     with ModelServer(SMOKE_SCRIPT) as server:
         scripted = ModelUpstream(url=server.url, variable="", key="")
         providers = {
@@ -110,7 +112,8 @@ def open_scripted_model(arms: Collection[Arm]) -> Iterator[Gateway]:
             for arm in arms
             if arm.auth == "login" and arm.upstream_name is not None
         }
-        with ModelGateway(dict.fromkeys(ApiFamily, scripted), PriceTables(), providers=providers) as gateway:
+        upstreams = dict.fromkeys(ApiFamily, scripted)
+        with ModelGateway(upstreams, PriceTables(), providers=providers, counters=counters or {}) as gateway:
             yield gateway
 
 
@@ -133,7 +136,7 @@ def try_arm(setting: AttemptSetting, arm: Arm) -> ArmTry:
     """Let the arm's agent follow a small instruction against the scripted model."""
     arm = _without_unreachable_servers(setting, arm)
     try:
-        tried = attempt_once(setting, arm, _INSTRUCTION)
+        tried = attempt_once(setting, arm, SMOKE_INSTRUCTION)
     except (SandboxError, OSError) as fault:
         return ArmTry(faults=(str(fault),))
     calls = () if tried.account is None else tried.account.calls

@@ -109,7 +109,7 @@ def prepare_try(request: TryChangeRequest, observer: RunObserver) -> PreparedTry
     """Find out what to run, write the suite, and say what to expect of it. Nothing is paid for."""
     top = _repository()
     named = NamedSubject(request.named, top, request.base)
-    found = _find_suite(request.suite, top)
+    found = find_suite(request.suite, top)
     source = LoadedSuite(spec=NO_SUITE, folder=top, tasks=(), arms={}, overlays={}, origins={})
     if found is not None:
         source = read_suite(str(found))
@@ -186,7 +186,7 @@ def _repository() -> Path:
         ) from None
 
 
-def _find_suite(named: str | None, top: Path) -> Path | None:
+def find_suite(named: str | None, top: Path) -> Path | None:
     """The suite that is named, that of this folder or of the repository, or the one that was mined earlier."""
     if named is not None:
         return Path(named)

@@ -110,8 +110,8 @@ class TrySuiteDraft:
         }
 
     def _spec(self, folder: Path, has_files: tuple[bool, bool]) -> SuiteSpec:
-        spec = self.source.spec
-        places = {load_task(place).id: place for place in task_folders(spec.tasks, self.source.folder, spec.name)}
+        spec = moved_settings(self.source, folder)
+        places = task_places(self.source)
         decides = JUDGE_SCORE in (spec.policy.gates or ())
         made = msgspec.structs.replace(
             spec,
@@ -128,21 +128,9 @@ class TrySuiteDraft:
             workspaces=msgspec.structs.replace(
                 spec.workspaces, without=sorted({*spec.workspaces.without, *self.subject.without})
             ),
-            gateway=msgspec.structs.replace(spec.gateway, prices=self._moved(spec.gateway.prices, folder)),
-            providers={
-                name: msgspec.structs.replace(provider, prices=self._moved(provider.prices, folder))
-                for name, provider in spec.providers.items()
-            },
-            quarantine=[],
             judges=spec.judges if decides else [],
-            executor=Executor.ENGINE,
-            harbor=HarborSpec(),
         )
-        return _with_exported_addresses(made)
-
-    def _moved(self, path: str | None, folder: Path) -> str | None:
-        """A path that the source names, as the new suite names it."""
-        return None if path is None else os.path.relpath(self.source.folder / path, folder)
+        return with_exported_addresses(made)
 
     def _arm(self, folder: Path, added: ArmAddition, files: str | None) -> ArmSpec:
         spec = self.agent.spec
@@ -179,6 +167,32 @@ class TrySuiteDraft:
         }
 
 
+def moved_settings(source: LoadedSuite, folder: Path) -> SuiteSpec:
+    """The settings of a suite for another one in a folder of its own, which the engine runs with all its tasks."""
+
+    def moved(path: str | None) -> str | None:
+        return None if path is None else os.path.relpath(source.folder / path, folder)
+
+    spec = source.spec
+    return msgspec.structs.replace(
+        spec,
+        gateway=msgspec.structs.replace(spec.gateway, prices=moved(spec.gateway.prices)),
+        providers={
+            name: msgspec.structs.replace(provider, prices=moved(provider.prices))
+            for name, provider in spec.providers.items()
+        },
+        quarantine=[],
+        executor=Executor.ENGINE,
+        harbor=HarborSpec(),
+    )
+
+
+def task_places(source: LoadedSuite) -> dict[str, Path]:
+    """The folder of every task of a suite, by the task's id."""
+    spec = source.spec
+    return {load_task(place).id: place for place in task_folders(spec.tasks, source.folder, spec.name)}
+
+
 def _refuse_faults(suite: LoadedSuite) -> None:
     """Refuse what a run would refuse, as far as that is known without starting anything."""
     if faults := faults_before_start(suite, suite.arms):
@@ -204,7 +218,7 @@ def _is_same_experiment(folder: Path, files: Mapping[str, DraftFile]) -> bool:
     return all(path in files and path in there and (folder / path).read_bytes() == files[path].content for path in kept)
 
 
-def _with_exported_addresses(spec: SuiteSpec) -> SuiteSpec:
+def with_exported_addresses(spec: SuiteSpec) -> SuiteSpec:
     """The suite with the addresses that are exported for its agent, where it states none of its own."""
     addressed, usual = with_own_addresses(spec, os.environ), GatewaySpec()
     own = {

@@ -71,6 +71,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "parts": Verb(
             "find out which parts of a set-up earn their place",
             below={
+                "list": _verb("parts_list", "list parts of a set-up and their tokens on every turn", takes_down=True),
                 "verdict": _verb("parts_verdict", "say which parts to keep, which can go and which hurt"),
             },
         ),

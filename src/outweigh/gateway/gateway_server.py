@@ -6,6 +6,7 @@ Imports aiohttp, so it is loaded only when a gateway is opened.
 import asyncio
 import logging
 from asyncio import Task
+from collections.abc import Mapping
 from dataclasses import dataclass
 from socket import socket
 from typing import Any
@@ -22,6 +23,7 @@ from outweigh.gateway.run_ledger import RunLedger
 from outweigh.gateway.token_count import can_count, count_sent_tokens
 from outweigh.gateway.upstream import ModelUpstream, shows_run_key
 from outweigh.model.failure import Failure, FailureKind, make_failure
+from outweigh.model.provider import ApiFamily
 
 _REFUSAL_REASONS = {
     FailureKind.BUDGET_REACHED: RefusalReason.CAP_REACHED,
@@ -43,8 +45,9 @@ class ServedRun:
 class ReverseProxy:
     """Forwards or refuses the requests of all runs."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: ClientSession, counters: Mapping[ApiFamily, ModelUpstream]) -> None:
         self._session = session
+        self._counters = counters
 
     async def answer(self, served: ServedRun, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request that came in on a run's port."""
@@ -106,6 +109,10 @@ class ReverseProxy:
         round_trip.served_by = upstream
         run.begin(round_trip)
         try:
+            counter = self._counters.get(route.provider)
+            if counter is not None and can_count(route):
+                sent = round_trip.request.body
+                round_trip.counted_input = await count_sent_tokens(self._session, request, route, counter, sent)
             return await forward_request(self._session, request, route, upstream, round_trip.request.body, round_trip)
         except UpstreamError as fault:
             refusal = _refusal_of(route, fault)

@@ -91,13 +91,15 @@ class NamedUpstream:
 
 
 _NO_PROVIDERS: Mapping[str, NamedUpstream] = MappingProxyType({})
+_NO_COUNTERS: Mapping[ApiFamily, ModelUpstream] = MappingProxyType({})
 
 
 class ModelGateway:
     """Forwards the requests of an experiment's agents to their models, in its own thread.
 
     `prices` turns tokens into dollars as of the time that `now` returns. `providers` are those that runs name instead
-    of using `upstreams`; such a run reaches its provider and no other.
+    of using `upstreams`; such a run reaches its provider and no other. `counters` count the tokens of every request,
+    free of charge, where another model answers it.
     """
 
     def __init__(
@@ -107,11 +109,13 @@ class ModelGateway:
         now: Callable[[], datetime] = _utc_now,
         *,
         providers: Mapping[str, NamedUpstream] = _NO_PROVIDERS,
+        counters: Mapping[ApiFamily, ModelUpstream] = _NO_COUNTERS,
     ) -> None:
         self._upstreams = upstreams
         self._prices = prices
         self._now = now
         self._providers = providers
+        self._counters = counters
         self._background = EventLoopThread()
 
     def __enter__(self) -> Self:
@@ -122,7 +126,7 @@ class ModelGateway:
             prices.prices("")  # loads the price tables before a client waits for a response
         self._background.__enter__()
         self._session = self._background.run(_new_session())
-        self._proxy = ReverseProxy(self._session)
+        self._proxy = ReverseProxy(self._session, self._counters)
         return self
 
     def __exit__(

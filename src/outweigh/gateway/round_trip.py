@@ -47,7 +47,15 @@ class TrafficLog:
         self._secrets = secrets
         self._lines = bytearray()
 
-    def add(self, number: int, path: str, request: bytes, status: int | None, response: LoggedBody) -> None:
+    def add(
+        self,
+        number: int,
+        path: str,
+        request: bytes,
+        status: int | None,
+        response: LoggedBody,
+        counted_input: int | None = None,
+    ) -> None:
         """Log one round trip; beyond the run's limit, only that it happened."""
         line: dict[str, object] = {"request_number": number, "path": path, "status": status}
         if len(self._lines) < MAX_LOGGED_BYTES_PER_RUN:
@@ -57,6 +65,8 @@ class TrafficLog:
             line["is_truncated"] = sent.is_truncated or response.is_truncated
         else:
             line["is_truncated"] = True
+        if counted_input is not None:
+            line["counted_input_tokens"] = counted_input
         self._lines += msgspec.json.encode(line) + b"\n"
 
     def lines(self) -> bytes:
@@ -74,7 +84,8 @@ class TrafficLog:
 class RoundTrip:
     """The state of one request and its response. Times are in seconds of the monotonic clock.
 
-    `served_by` is the provider that it was sent to, None where it was not sent.
+    `served_by` is the provider that it was sent to, None where it was not sent. `counted_input` is how many tokens
+    another provider counts in the request, None where none was asked or it did not say.
 
     Every chunk is read before it is forwarded, so that whatever the client has received is already accounted for.
     """
@@ -85,6 +96,7 @@ class RoundTrip:
         self.response: GenerationResponse = RESPONSE_TYPES[route.dialect]()
         self.logged_response = LoggedBody() if is_logged else None
         self.served_by: ModelUpstream | None = None
+        self.counted_input: int | None = None
         self.http_status: int | None = None
         self.started_at = monotonic()
         self.first_token_at: float | None = None

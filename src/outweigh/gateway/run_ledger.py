@@ -262,6 +262,7 @@ class RunLedger:
                 request.body,
                 round_trip.http_status,
                 round_trip.logged_response,
+                round_trip.counted_input,
             )
 
     def _price(self, request: GenerationRequest, response: GenerationResponse) -> float | None:

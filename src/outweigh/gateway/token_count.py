@@ -1,5 +1,6 @@
-"""Asks a provider how many tokens a request sent, after its answer broke off. Only calls that are free are made, with
-the gateway's own key, and outside the limits of the run.
+"""Asks a provider how many tokens a request sent: after its answer broke off, or where only the count is wanted.
+
+Only calls that are free are made, with the gateway's own key, and outside the limits of the run.
 """
 
 import asyncio

@@ -238,3 +238,8 @@ def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1].replace('\\"', '"')
     return value
+
+
+def configuration_roots() -> tuple[str, ...]:
+    """The files and folders at the top of a repository in which any known agent keeps its configuration."""
+    return tuple(sorted({location.partition("/")[0] for location in _ALL_AGENTS}))
