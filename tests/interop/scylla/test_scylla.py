@@ -108,3 +108,64 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
     assert not ScyllaImporter().recognises(tmp_path)
     with pytest.raises(EvidenceError, match="has no column 'agent_model'"):
         read(tmp_path)
+
+
+def test_judgments_that_the_project_marked_as_invalid_are_counted_in_a_sentence(tmp_path: Path) -> None:
+    other = JUDGES.splitlines()[1].replace("opus,1,0.96,True", "haiku,2,0.0,False")
+
+    _, judgments, notes = read(tables(tmp_path, judges=f"{JUDGES}{other}\n"))
+
+    assert [judgment.invalid_reason for judgment in judgments] == [None, "marked as invalid by the project"]
+    assert list(notes.warnings) == [
+        "1 of 2 judgments cannot be used and count as missing, never as 0: 1 marked as invalid by the project."
+    ]
+
+
+@pytest.mark.parametrize("cell", ["nan", "NaN", " inf ", "-Infinity"])
+def test_a_number_that_is_not_finite_is_unknown_and_said_once_for_its_column(tmp_path: Path, cell: str) -> None:
+    folder = tables(tmp_path, judges=JUDGES.replace("0.96", cell))
+    (folder / "criteria.csv").write_text(CRITERIA.replace("works,3,4", f"works,3,4\n{WHO},opus,1,reads,{cell},4"))
+
+    _, (judgment,), notes = read(folder)
+
+    assert judgment.stated_total is None
+    assert [(part.criterion, part.score) for part in judgment.criteria] == [("works", 0.75), ("reads", None)]
+    assert list(notes.warnings) == [
+        "criteria.csv: criterion_achieved is not a finite number in 1 row, so it is unknown there.",
+        "judges.csv: judge_score is not a finite number in 1 row, so it is unknown there.",
+    ]
+
+
+def test_a_cost_of_nan_is_unknown_and_said(tmp_path: Path) -> None:
+    (run, _), _, notes = read(
+        tables(tmp_path, RUN.replace("0.25", "nan"), RUN.replace("T0,00", "T0,01").replace("0.25", "NaN"))
+    )
+
+    assert run.cost.usd is None
+    assert "runs.csv: cost_usd is not a finite number in 2 rows, so it is unknown there." in notes.warnings
+
+
+def test_an_infinite_cost_is_a_row_that_cannot_be_read(tmp_path: Path) -> None:
+    runs, _, notes = read(tables(tmp_path, RUN.replace("0.25", "inf"), judges=None))
+
+    assert runs == []
+    assert "cost_usd is 'inf'" in notes.unreadable[0].reason
+
+
+@pytest.mark.parametrize("name", ["judges.csv", "criteria.csv"])
+def test_one_missing_table_of_judgments_is_said(tmp_path: Path, name: str) -> None:
+    folder = tables(tmp_path)
+    (folder / name).unlink()
+
+    runs, judgments, notes = read(folder)
+
+    assert (len(runs), judgments) == (1, [])
+    assert any("they need judges.csv and criteria.csv beside" in warning for warning in notes.warnings)
+
+
+def test_a_folder_without_the_table_of_runs_is_refused_with_what_to_name(tmp_path: Path) -> None:
+    folder = tables(tmp_path)
+    (folder / "runs.csv").unlink()
+
+    with pytest.raises(EvidenceError, match=r"has neither runs\.csv nor a run_result\.json; name the folder"):
+        read(folder)

@@ -130,3 +130,15 @@ def test_a_number_that_is_not_finite_is_refused_with_its_place(tmp_path: Path) -
     found, notes = read_all(ScyllaImporter(), tmp_path / "runs.csv")
     assert not [record for record in found if isinstance(record, RunRecord)]
     assert "score is 'inf'" in str(notes.unreadable[0])
+
+
+def test_invalid_judgments_of_folders_are_counted_in_a_sentence(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path)
+    folder = a_run(experiment)
+    written(folder / "judge/judge_02/judgment.json", {"score": 0.0, "is_valid": False, "criteria_scores": {}})
+
+    _, notes = read_all(ScyllaImporter(), experiment)
+
+    assert list(notes.warnings) == [
+        "1 of 2 judgments cannot be used and count as missing, never as 0: 1 marked as invalid by the project."
+    ]

@@ -21,7 +21,13 @@ from outweigh.interop.scylla.run_folder import (
     make_folder_run,
     read_model_page,
 )
-from outweigh.interop.scylla.tables import CriterionPoints, is_scylla_table, make_judgment, read_tables
+from outweigh.interop.scylla.tables import (
+    CriterionPoints,
+    UnusableData,
+    is_scylla_table,
+    make_judgment,
+    read_tables,
+)
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
@@ -123,7 +129,7 @@ def has_run_folder(root: Path) -> bool:
 
 def read_folders(root: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
     """Run by run, each with its judgments. Unfinished runs and copies are counted and reported."""
-    tally = _FolderCounts()
+    tally, faults = _FolderCounts(), UnusableData()
     for folder in _run_folders(root, notes):
         try:
             if not (folder.path / RUN_RESULT_FILE).is_file():
@@ -134,10 +140,13 @@ def read_folders(root: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgmen
             if not tally.is_copy(found, result):
                 run = make_folder_run(found, result, notes)
                 yield run
-                yield from read_judge_folders(found, result, run.run_id, notes)
+                for judgment in read_judge_folders(found, result, run.run_id, notes):
+                    faults.count(judgment)
+                    yield judgment
         except (EvidenceError, ValueError) as fault:
             notes.unread(folder.path, 0, str(fault))
     tally.tell(notes)
+    faults.tell(notes)
 
 
 class _FolderCounts:

@@ -23,11 +23,16 @@ from outweigh.model.judgment import CriterionScore, JudgeIdentity, Judgment
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage, reported_cost
 from outweigh.ports.importers import ImportNotes
+from outweigh.report.formatting import count_of
 
 _CsvRow = Mapping[str, str]
 
 SCYLLA_RUN_COLUMNS = ("experiment", "agent_model", "tier", "subtest", "run_number")
 SCYLLA_JUDGE_COLUMNS = (*SCYLLA_RUN_COLUMNS, "judge_model", "judge_number")
+_POINT_COLUMNS = ("criterion_achieved", "criterion_max")
+_RUNS_FILE, _JUDGES_FILE, _CRITERIA_FILE = "runs.csv", "judges.csv", "criteria.csv"
+_NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
+_SHOWN_REASONS = 3
 
 
 class CriterionPoints(NamedTuple):
@@ -44,22 +49,60 @@ def scylla_run_id(row: _CsvRow) -> str:
     return "/".join(row[column] for column in SCYLLA_RUN_COLUMNS)
 
 
-def read_judgments(folder: Path) -> Iterator[Judgment]:
+class UnusableData:
+    """Cells without a finite number where one is meant, and judgments that cannot be used, counted for the reader."""
+
+    def __init__(self) -> None:
+        self._cells: Counter[tuple[str, str]] = Counter()
+        self._judgments: Counter[str] = Counter()
+        self._usable = 0
+
+    def look_at(self, file: str, row: _CsvRow, columns: Sequence[str]) -> None:
+        """Count the cells of a row that say `nan` or `inf`; an empty one says that there is nothing."""
+        for column in columns:
+            if _NOT_FINITE.fullmatch(row.get(column) or ""):
+                self._cells[file, column] += 1
+
+    def count(self, judgment: Judgment) -> None:
+        """Count a judgment by the reason why it is invalid."""
+        if judgment.invalid_reason is None:
+            self._usable += 1
+        else:
+            self._judgments[judgment.invalid_reason] += 1
+
+    def tell(self, notes: ImportNotes) -> None:
+        """Report the counts once, at the end."""
+        for (file, column), rows in self._cells.items():
+            notes.warn(f"{file}: {column} is not a finite number in {count_of(rows, 'row')}, so it is unknown there.")
+        if self._judgments:
+            invalid, reasons = self._judgments.total(), self._judgments.most_common(_SHOWN_REASONS)
+            more = "" if len(self._judgments) <= _SHOWN_REASONS else "; …"
+            shown = "; ".join(f"{number:,} {reason}" for reason, number in reasons)
+            notes.warn(
+                f"{invalid:,} of {count_of(self._usable + invalid, 'judgment')} cannot be used and count as missing, "
+                f"never as 0: {shown}{more}."
+            )
+
+
+def read_judgments(folder: Path, faults: UnusableData | None = None) -> Iterator[Judgment]:
     """Every judgment with its criteria. What the project marked as invalid, or has no criteria, stays invalid.
 
     A criterion's weight is its number of points, and its score the share that was achieved; the rounded scores in the
     tables are not used. The same model asked again about a run is its next pass.
     """
+    faults = faults or UnusableData()
     parts: dict[tuple[str, ...], list[_CsvRow]] = defaultdict(list)
-    for row in _csv_rows(
-        folder / "criteria.csv", (*SCYLLA_JUDGE_COLUMNS, "criterion", "criterion_achieved", "criterion_max")
-    ):
+    for row in _csv_rows(folder / _CRITERIA_FILE, (*SCYLLA_JUDGE_COLUMNS, "criterion", *_POINT_COLUMNS)):
+        faults.look_at(_CRITERIA_FILE, row, _POINT_COLUMNS)
         parts[_judge_key(row)].append(row)
     passes: Counter[tuple[str, str]] = Counter()
-    for row in _csv_rows(folder / "judges.csv", (*SCYLLA_JUDGE_COLUMNS, "judge_score", "judge_is_valid")):
+    for row in _csv_rows(folder / _JUDGES_FILE, (*SCYLLA_JUDGE_COLUMNS, "judge_score", "judge_is_valid")):
         run_id, model = scylla_run_id(row), row["judge_model"]
+        faults.look_at(_JUDGES_FILE, row, ("judge_score",))
         passes[run_id, model] += 1
-        yield _row_judgment(row, run_id, parts[_judge_key(row)], passes[run_id, model])
+        judgment = _row_judgment(row, run_id, parts[_judge_key(row)], passes[run_id, model])
+        faults.count(judgment)
+        yield judgment
 
 
 def make_judgment(
@@ -154,7 +197,6 @@ def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[_CsvRow]:
         raise EvidenceError(f"{path} cannot be read: {fault}.") from fault
 
 
-_RUNS_FILE, _JUDGES_FILE, _CRITERIA_FILE = "runs.csv", "judges.csv", "criteria.csv"
 _EXTRA_COLUMNS = ("score", "impl_rate", "grade", "duration_seconds", "judge_duration_seconds")
 
 
@@ -176,6 +218,9 @@ _CELL_READERS = {
 }
 
 
+_NUMBER_COLUMNS = ("score", *(column for column in _CELL_READERS if column != "passed"))
+
+
 def is_scylla_table(path: Path) -> bool:
     """Whether a table has the columns that connect the project's tables."""
     start = read_head(_runs_table(path), 4096).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
@@ -195,7 +240,9 @@ def read_tables(path: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgment
             "or that of an experiment."
         )
     known_runs: set[str] = set()
+    faults = UnusableData()
     for row in table_rows(table, notes):
+        faults.look_at(_RUNS_FILE, row.cells, _NUMBER_COLUMNS)
         try:
             run = _run(row)
         except ValueError as fault:
@@ -205,17 +252,20 @@ def read_tables(path: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgment
         yield run
     there = [name for name in (_JUDGES_FILE, _CRITERIA_FILE) if (table.parent / name).is_file()]
     if len(there) == 2:
-        yield from _known_judgments(table.parent, known_runs, notes)
+        yield from _known_judgments(table.parent, known_runs, faults, notes)
     else:
         notes.warn(f"there are no judgments: they need {_JUDGES_FILE} and {_CRITERIA_FILE} beside {table}.")
+    faults.tell(notes)
 
 
 def _runs_table(path: Path) -> Path:
     return path / _RUNS_FILE if path.is_dir() else path
 
 
-def _known_judgments(folder: Path, known_runs: set[str], notes: ImportNotes) -> Iterator[Judgment]:
-    for number, judgment in enumerate(read_judgments(folder), start=1):
+def _known_judgments(
+    folder: Path, known_runs: set[str], faults: UnusableData, notes: ImportNotes
+) -> Iterator[Judgment]:
+    for number, judgment in enumerate(read_judgments(folder, faults), start=1):
         if judgment.run_id in known_runs:
             yield judgment
         else:
