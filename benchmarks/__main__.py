@@ -17,6 +17,7 @@ from benchmarks import (
     imports,
     ingest,
     intervals,
+    ladders,
     looks,
     neighbours,
     report_page,
@@ -50,6 +51,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "forged-checks": forged_checks.measure,
     "viewer": viewer.measure,
     "report": report_page.measure,
+    "ladders": ladders.measure,
 }
 """A new group is one more line here."""
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from outweigh.app.evidence import EvidenceRequest, read_evidence
+from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.ladder_tiers import plan_tiers
+from outweigh.compare.evidence import Evidence
 from outweigh.compare.ladder import Ladder, compare_tiers
 from outweigh.score.composite import GRADE_SCALES
 
@@ -25,9 +26,8 @@ class LadderRequest:
     grades: str = DEFAULT_GRADES
 
 
-def build_ladder(request: LadderRequest) -> Ladder:
-    """Read the records and put their arms on tiers."""
-    evidence = read_evidence(request.evidence)
+def ladder_of_evidence(evidence: Evidence, request: LadderRequest) -> Ladder:
+    """Put the arms of records that were read on tiers."""
     experiment = request.evidence.stores.experiment
     plan, notes = plan_tiers(evidence, experiment, order=request.order, pattern=request.tiers)
     ladder = compare_tiers(evidence, None, GRADE_SCALES[request.grades], plan=plan)

@@ -16,7 +16,8 @@ from outweigh.app.decide import DecideRequest, DecisionResult, decide
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.export import ExportRequest, export_chunks
 from outweigh.app.judge_parts import PartsRequest, judge_store_parts
-from outweigh.app.ladder import LadderRequest, build_ladder
+from outweigh.app.ladder import LadderRequest
+from outweigh.app.ladder_study import study_ladder
 from outweigh.app.report import REPORTERS, ReportRequest, report_decision
 from outweigh.app.study_inputs import tabulate_prices, tabulate_records
 from outweigh.app.suite_check import SuiteCheckRequest, check_suite
@@ -24,7 +25,7 @@ from outweigh.app.write_ladder import ladder_files
 from outweigh.errors import OutweighError
 from outweigh.report.document import Report
 from outweigh.report.json_output import JsonReporter
-from outweigh.report.ladder_page import ladder_report
+from outweigh.report.ladder_document import ladder_report
 from outweigh.store.bundle import DERIVED_FOLDER, PRICES_NAME
 from outweigh.store.bundled_stores import STORES_FOLDER
 from outweigh.store.run_artifacts import safe_file_name
@@ -179,7 +180,7 @@ class _Scope:
         folder = f"{self._folder}/ladder/"
 
         def make() -> TableFiles:
-            files = ladder_files(ladder_report(build_ladder(LadderRequest(evidence=self._evidence))))
+            files = ladder_files(ladder_report(study_ladder(LadderRequest(evidence=self._evidence))))
             return {f"{folder}{name}": content.encode() for name, content in files.items()}
 
         return StudyTable(path=folder, stores=self._names, command=f"{self._words('ladder')} -o {folder}", make=make)

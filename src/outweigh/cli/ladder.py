@@ -1,15 +1,17 @@
 """`outweigh ladder`: arms as tiers."""
 
+import shlex
 from collections.abc import Sequence
 
-from outweigh.app.ladder import DEFAULT_GRADES, LadderRequest, build_ladder
-from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.app.ladder import DEFAULT_GRADES, LadderRequest
+from outweigh.app.ladder_study import study_ladder
+from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, add_task_list_option, reading_parser
 from outweigh.errors import UsageError
 from outweigh.report.document import Report
 from outweigh.report.formatting import escape_controls
-from outweigh.report.ladder_page import ladder_report
+from outweigh.report.ladder_document import ladder_report, ladder_summary
 from outweigh.score.composite import GRADE_SCALES
 
 
@@ -18,6 +20,7 @@ class _Options(ReadingOptions):
     tiers: str | None
     grades: str
     format: str
+    verbose: bool
     output: list[str]
 
 
@@ -34,11 +37,13 @@ def main(arguments: Sequence[str]) -> int:
         evidence=options.evidence_request(),
         grades=options.grades,
     )
-    report = ladder_report(build_ladder(request))
+    study = study_ladder(request)
     if options.output:
-        _write(report, options.output)
+        _write(ladder_report(study), options.output)
     else:
-        print_report(report, options.format)
+        brief = options.format == "text" and not options.verbose
+        whole = shlex.join([*options.command, "--verbose"])
+        print_report(ladder_summary(study, verbose_command=whole) if brief else ladder_report(study), options.format)
     return ExitCode.SATISFIED
 
 
@@ -92,4 +97,7 @@ def build_parser() -> Parser:
         "as .svg and .csv; may be repeated (default: print the ladder)",
     )
     add_format_option(parser)
+    parser.group(COMMON_OPTIONS).add_argument(
+        "--verbose", action="store_true", help="print everything: sub-arms, every figure, judges, methods, warnings"
+    )
     return parser

@@ -8,10 +8,10 @@ from outweigh.report.render_csv import csv_table
 
 COLUMNS = ("level", "tier", "name", "figure", "value", "low", "high", "confidence", "method", "unknown_because")
 """`level` is what the row is about: the whole ladder, a tier, a sub-arm or an arm."""
-_LEVELS = {"levels": "tier", "sub_arms": "sub-arm", "tiers": "arm"}
-_NAMES = ("arm", "name", "sub_arm", "tier")
-_TEXT_KEYS = frozenset({"schema", "evidence_sha256"})
-"""Keys of the whole ladder that say what the file is."""
+_LISTS = frozenset({"tiers", "levels", "sub_arms"})
+_NAMES = frozenset({"arm", "name", "tier", "arms"})
+_WORDS = frozenset({"schema", "evidence_sha256", "methods", "warnings", "notes"})
+"""Keys that are no figures."""
 
 Row = tuple[Any, ...]
 
@@ -25,38 +25,40 @@ class LadderCsvReporter:
 
 
 def _rows(payload: Mapping[str, Any]) -> Iterator[Row]:
-    whole = {key: value for key, value in payload.items() if key not in _TEXT_KEYS}
-    yield from _figures(("ladder", None, None), whole)
-    for key, level in _LEVELS.items():
-        for row in payload.get(key, ()):
-            name = next((row[each] for each in _NAMES if row.get(each) is not None), None)
-            figures = {each: value for each, value in row.items() if each not in _NAMES}
-            yield from _figures((level, row.get("tier"), name), figures)
+    yield from _figures(("ladder", None, None), payload)
+    for tier in payload["levels"]:
+        yield from _figures(("tier", tier["tier"], tier["name"]), tier)
+        for sub_arm in tier["sub_arms"]:
+            yield from _figures(("sub-arm", tier["tier"], sub_arm["name"]), sub_arm)
+    for arm in payload["tiers"]:
+        yield from _figures(("arm", arm["tier"], arm["arm"]), arm)
 
 
 def _figures(first: Row, figures: Mapping[str, Any], within: str = "") -> Iterator[Row]:
-    """A number with its interval is one row; figures within figures have both names, such as `phases.setup`."""
+    """A number with its interval is one row; figures within others have both names, such as `pooled.pass_rate`."""
     for key, value in figures.items():
+        if key in _WORDS | _NAMES | _LISTS:
+            continue
         figure = f"{within}{key}"
         if isinstance(value, Mapping):
-            if "value" in value or "point" in value:
+            if "value" in value:
                 yield (*first, figure, *_estimate(value))
             else:
-                yield from _figures(first, value, f"{figure}.")
+                yield from _figures(first, value, within if key == "figures" else f"{figure}.")
         elif isinstance(value, Sequence) and not isinstance(value, str):
-            if all(isinstance(each, str) for each in value) and figure != "warnings":
+            if all(isinstance(each, str) for each in value):
                 yield (*first, figure, "; ".join(value), None, None, None, None, None)
         else:
             yield (*first, figure, value, None, None, None, None, None)
 
 
 def _estimate(value: Mapping[str, Any]) -> Row:
-    interval = value.get("interval") or value
+    """A number with its interval; where either is unknown, the first note says why."""
+    interval = value.get("interval") or {}
+    reason = next(iter(value.get("notes", ())), None) if value["value"] is None or not interval else None
     return (
-        value["value"] if "value" in value else value["point"],
-        interval.get("low"),
-        interval.get("high"),
-        interval.get("level"),
-        interval.get("method"),
-        value.get("reason"),
+        value["value"],
+        *(interval.get(key) for key in ("low", "high", "level")),
+        interval.get("method") or value.get("method"),
+        reason,
     )

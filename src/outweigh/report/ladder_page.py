@@ -1,4 +1,4 @@
-"""The page and the JSON of `outweigh ladder`: tiers in order, their grades and their uplift over the first."""
+"""The JSON of `outweigh ladder`: tiers in order, their grades and their uplift over the first."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,6 @@ from msgspec import to_builtins
 
 from outweigh.compare.ladder import Ladder, Tier, TierSpread
 from outweigh.compare.ladder_levels import LadderTier, SubArm
-from outweigh.report.document import Block, Report, Table, Tone, optional_bullets
-from outweigh.report.figures.arm_overview import tier_figures
-from outweigh.report.formatting import UNKNOWN, count_of, format_dollars, format_percent, format_score, format_signed
 from outweigh.report.json_output import Payload, finite_or_none, interval_payload, never_passes
 from outweigh.report.run_level import run_level_payload
 from outweigh.stats.estimate import Estimate
@@ -120,88 +117,3 @@ def _null_warnings(ladder: Ladder) -> Iterator[str]:
                 yield f"{name}{suffix} is null: {reason}."
     if ladder.contenders.best_value is None:
         yield "best_value is null: no tier has a known, finite cost of a pass."
-
-
-def ladder_report(ladder: Ladder) -> Report:
-    """The page of `outweigh ladder`."""
-    payload = ladder_payload(ladder)
-    best = f"best value: {ladder.contenders.best_value}" if ladder.contenders.best_value else "best value: unknown"
-    blocks: list[Block] = [_tier_table(ladder), *tier_figures(ladder), _spread_table(ladder)]
-    blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
-    return Report(
-        headline=f"{count_of(len(ladder.levels), 'tier')} from {ladder.levels[0].name}; {best}",
-        tone=Tone.PLAIN,
-        blocks=tuple(blocks),
-        payload=payload,
-    )
-
-
-def _tier_table(ladder: Ladder) -> Table:
-    return Table(
-        title="Tiers (uplift over the first, from medians and from means)",
-        columns=(
-            "",
-            "runs",
-            "pass rate",
-            "composite, median",
-            "composite, mean",
-            "grade",
-            "uplift",
-            "uplift of mean",
-            "cost, mean",
-            "cost of a pass",
-            "frontier",
-        ),
-        rows=tuple(_tier_row(tier, ladder) for tier in ladder.tiers),
-    )
-
-
-def _tier_row(tier: Tier, ladder: Ladder) -> tuple[str, ...]:
-    summary, composite = tier.summary, tier.summary.metrics["composite"]
-    about = "about " if summary.estimated_costs else ""
-    return (
-        f"{tier.number}. {summary.name}",
-        str(summary.runs),
-        format_percent(summary.pass_rate.value),
-        format_score(composite.median),
-        format_score(composite.mean),
-        tier.grade or UNKNOWN,
-        _signed_percent(tier.uplift.value),
-        _signed_percent(tier.uplift_of_mean.value),
-        f"{about}{format_dollars(summary.metrics['cost_usd'].mean)}",
-        f"{about}{format_dollars(summary.cost_of_pass_usd.value)}",
-        "yes" if summary.name in ladder.contenders.frontier else "no",
-    )
-
-
-def _spread_table(ladder: Ladder) -> Table:
-    return Table(
-        title="Spread over tiers",
-        columns=("", "of medians", "of means"),
-        rows=(
-            (
-                "pass rate, variance",
-                *map(
-                    _format_variance,
-                    (ladder.of_medians.pass_rate_variance.value, ladder.of_means.pass_rate_variance.value),
-                ),
-            ),
-            (
-                "cost, variance",
-                *map(_format_variance, (ladder.of_medians.cost_variance.value, ladder.of_means.cost_variance.value)),
-            ),
-            (
-                "cost, range",
-                format_dollars(ladder.of_medians.cost_range.value),
-                format_dollars(ladder.of_means.cost_range.value),
-            ),
-        ),
-    )
-
-
-def _signed_percent(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{format_signed(100 * value)} %"
-
-
-def _format_variance(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.6g}"

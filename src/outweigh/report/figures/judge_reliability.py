@@ -4,7 +4,7 @@ from functools import partial
 from math import isfinite
 
 from outweigh.compare.judge_agreement import PanelAgreement
-from outweigh.report.document import Block, Figure
+from outweigh.report.document import Block, Figure, FigureValues
 from outweigh.report.judge_tables import format_alpha
 from outweigh.report.svg.intervals import AgreementRow, draw_agreement
 from outweigh.stats.agreement import TaskAlphas
@@ -28,7 +28,19 @@ def judge_agreement_figures(panel: PanelAgreement | None) -> list[Block]:
     if not known:
         return []
     title = "Agreement of the judges"
-    return [Figure(title=title, draw=partial(draw_agreement, title, known), caption=AGREEMENT_CAPTION, text_lines=())]
+    return [
+        Figure(
+            title=title,
+            draw=partial(draw_agreement, title, known),
+            caption=AGREEMENT_CAPTION,
+            text_lines=(),
+            name="judge-agreement",
+            values=FigureValues(
+                columns=("name", "alpha", "low", "high"),
+                rows=tuple((row.name, row.alpha, *(row.interval or (None, None))) for row in known),
+            ),
+        )
+    ]
 
 
 def _rows(name: str, alphas: TaskAlphas) -> list[AgreementRow]:
