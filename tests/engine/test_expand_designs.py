@@ -120,10 +120,16 @@ def test_a_screen_is_a_plackett_burman_design_on_its_own_model_with_its_own_repe
     assert suite.notes[0].startswith("the screen of 8 parts is a Plackett–Burman design: ")
 
 
-def test_a_screen_on_the_same_model_uses_the_arm_without_parts() -> None:
-    suite = expand("abc", 'kind = "screen"\nrepeats = 2')
-    assert suite.designs[0].arms == ("screen-01", "screen-02", "screen-03", "plain")
-    assert "plain" not in suite.repeats
+def test_a_screen_shares_no_arm_because_what_chooses_parts_does_not_judge_them() -> None:
+    suite = expand("abc", 'kind = "screen"\nrepeats = 2', LEAVE_ONE_OUT)
+    screen, confirmed = suite.designs
+    assert screen.arms == ("screen-01", "screen-02", "screen-03", "screen-04")
+    assert (screen.full, screen.bare, confirmed.bare) == (None, "screen-04", "plain")
+    assert confirmed.arms == ("all-parts", "without-a", "without-b", "without-c")
+    assert suite.spec.arms["screen-04"].same_as == "plain"
+    twins = {suite.spec.arms[name].same_as for name in confirmed.arms[1:]}
+    assert twins == {"screen-01", "screen-02", "screen-03"}
+    assert suite.repeats == dict.fromkeys(screen.arms, 2)
 
 
 def test_a_screen_is_folded_over_or_supersaturated_as_its_arms_allow() -> None:

@@ -1,9 +1,10 @@
 """Turns the designs of a suite into ordinary arms, each with its parts, so that nothing later needs to know of designs.
 
-An arm that the suite has already, with the same settings and the same parts, is used and not made again.
+An arm that the suite has already, with the same settings and the same parts, is used and not made again, except by
+screens.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from random import Random
@@ -31,6 +32,7 @@ MOST_ARMS = 64
 """How many arms a design makes, unless it says `arms`."""
 ALL_PARTS = "all-parts"
 NO_PARTS = "no-parts"
+_SCREEN = "screen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,7 @@ class _DesignArms:
     def __init__(self, spec: SuiteSpec) -> None:
         self.specs = dict(spec.arms)
         self.repeats: dict[str, int] = {}
+        self._screened: set[str] = set()
         self._order = list(spec.parts)
         self._known = {name: self._settings(inherit(name, spec.arms)) for name in spec.arms}
 
@@ -96,26 +99,35 @@ class _DesignArms:
         parts = [part for part in self._order if part in spec.parts]
         return msgspec.structs.replace(spec, parts=parts, extends=None, tier=None, same_as=None)
 
-    def find_or_add(self, name: str, spec: ArmSpec, repeats: int | None) -> str:
+    def find_or_add(self, name: str, spec: ArmSpec, design: DesignSpec) -> str:
         """The name of the arm with these settings, which is added where there is none.
 
-        Where two designs share an arm that one of them made, the larger of their repeats counts.
+        Where two designs share an arm that one of them made, the larger of their repeats counts. A screen shares no
+        arm: the runs by which parts are chosen are not those by which they are judged.
         """
-        if (known := self.find(spec)) is not None:
-            if known in self.repeats:
-                own = self.repeats.pop(known)
-                self.repeats.update({} if repeats is None else {known: max(own, repeats)})
-            return known
-        free = next(each for each in _names(name) if each not in self.specs)
-        self.specs[free] = self._known[free] = self._settings(spec)
-        if repeats is not None:
-            self.repeats[free] = repeats
-        return free
+        known = None if design.kind == _SCREEN else self.find(spec)
+        if known is None:
+            return self._add(next(each for each in _names(name) if each not in self.specs), spec, design)
+        if known in self.repeats:
+            own = self.repeats.pop(known)
+            self.repeats.update({} if design.repeats is None else {known: max(own, design.repeats)})
+        return known
 
-    def find(self, spec: ArmSpec) -> str | None:
-        """The name of the arm with these settings; None where there is none."""
+    def find(self, spec: ArmSpec, among: Collection[str] | None = None) -> str | None:
+        """The name of the arm with these settings: of these arms, else of all but those of screens."""
         settings = self._settings(spec)
-        return next((name for name, other in self._known.items() if other == settings), None)
+        searched = [name for name in self._known if name not in self._screened] if among is None else among
+        return next((name for name in searched if self._known[name] == settings), None)
+
+    def _add(self, name: str, spec: ArmSpec, design: DesignSpec) -> str:
+        settings = self._settings(spec)
+        twin = self.find(spec, among=tuple(self._known))
+        self._known[name], self.specs[name] = settings, msgspec.structs.replace(settings, same_as=twin)
+        if design.kind == _SCREEN:
+            self._screened.add(name)
+        if design.repeats is not None:
+            self.repeats[name] = design.repeats
+        return name
 
 
 def _names(name: str) -> Iterator[str]:
@@ -144,25 +156,26 @@ def _make(
     def composed(chosen: Sequence[str]) -> ArmSpec:
         return msgspec.structs.replace(base, parts=[*others, *chosen], model=model)
 
-    columns = Random(spec.seed + number).sample(parts, len(parts)) if design.kind == "screen" else parts
+    columns = Random(spec.seed + number).sample(parts, len(parts)) if design.kind == _SCREEN else parts
     made: list[str] = []
     for row, present in enumerate(levels, start=1):
         chosen = [part for part in parts if present[columns.index(part)]]
-        made.append(arms.find_or_add(_arm_name(design, parts, chosen, row), composed(chosen), design.repeats))
+        made.append(arms.find_or_add(_arm_name(design, parts, chosen, row), composed(chosen), design))
+    own = tuple(made) if design.kind == _SCREEN else None
     record = MadeDesign(
         kind=design.kind,
         parts=tuple(parts),
         arm=base_name,
         arms=tuple(dict.fromkeys(made)),
-        full=arms.find(composed(parts)),
-        bare=arms.find(composed(())),
+        full=arms.find(composed(parts), own),
+        bare=arms.find(composed(()), own),
         model=design.model,
         repeats=design.repeats,
         shortlist=design.shortlist,
         generators={} if fraction is None else _generators(fraction, parts),
     )
     described = () if fraction is None else (_describe_fraction(fraction, parts),)
-    return record, (_describe_screen(levels),) if design.kind == "screen" else described
+    return record, (_describe_screen(levels),) if design.kind == _SCREEN else described
 
 
 def _generators(fraction: FractionalDesign, parts: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -258,7 +271,7 @@ def _screen(design: DesignSpec, parts: int, seed: int, where: str) -> Levels:
 
 
 def _arm_name(design: DesignSpec, parts: Sequence[str], chosen: Sequence[str], row: int) -> str:
-    if design.kind == "screen":
+    if design.kind == _SCREEN:
         return f"screen-{row:02}"
     if len(chosen) == len(parts):
         return ALL_PARTS
