@@ -148,6 +148,16 @@ class TestInstructions:
 
         assert check.faults == ("the instructions in CLAUDE.md of another arm were sent to the model",)
 
+    def test_a_long_file_of_which_another_arm_lacks_the_beginning_has_no_fault(self) -> None:
+        first, rest = b"# First\nSing.\n", b"".join(b"- Rule %d of the house.\n" % number for number in range(1_500))
+        whole = an_arm("whole", {"CLAUDE.md": first + rest})
+        shorter = an_arm("shorter", {"CLAUDE.md": rest})
+        setup = expected(whole, shorter, files=(first + rest, rest))
+
+        check = check_setup(whole, setup, None, an_account(a_call(), seen=frozenset(setup.markers)))
+
+        assert check.faults == ()
+
     def test_what_an_arm_repeats_from_another_is_its_own(self) -> None:
         more = INSTRUCTIONS + b"Write tests first.\n"
         longer = an_arm("longer", {"CLAUDE.md": more})

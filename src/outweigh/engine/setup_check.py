@@ -42,7 +42,10 @@ class ExpectedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedSetup:
-    """What every arm declares, and all markers of the experiment: no arm may show what only another has."""
+    """What every arm declares, and all markers of the experiment: no arm may show what only another has.
+
+    `texts` are the whole instructions of every arm, with single spaces; the text of a marker is only their beginning.
+    """
 
     skills: Mapping[str, tuple[ExpectedItem, ...]]
     instructions: Mapping[str, tuple[ExpectedItem, ...]]
@@ -50,6 +53,7 @@ class ExpectedSetup:
     models: Mapping[str, DeclaredModel] = field(default_factory=dict)
     configuration: Mapping[str, tuple[DeclaredItem, ...]] = field(default_factory=dict)
     locations: Mapping[str, AgentFileLocations] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def models_to_ask(self, arm: str) -> tuple[str, ...] | None:
         """Patterns of the models that an arm may ask, its own first; None for any, where it names none."""
@@ -90,7 +94,7 @@ class ExpectedSetup:
         own = [*self.skills.get(arm, ()), *self.instructions.get(arm, ())]
         names = [name for item in own for name in _marker_names(item)]
         names += [item.shown_by for item in self.configuration.get(arm, ()) if item.shown_by is not None]
-        return [_collapse_spaces(self.markers[name].text) for name in names]
+        return [*self.texts.get(arm, ()), *(_collapse_spaces(self.markers[name].text) for name in names)]
 
 
 def expected_setup(
@@ -115,6 +119,10 @@ def expected_setup(
         models={name: model for name, model in models.items() if model is not None},
         configuration={name: declared_items(arm, overlays, markers, places[name]) for name, arm in arms.items()},
         locations=places,
+        texts={
+            name: tuple(_collapse_spaces(text) for _, text in _instruction_texts(arm, overlays, places[name]))
+            for name, arm in arms.items()
+        },
     )
 
 
@@ -141,16 +149,23 @@ def _expected_skills(
 def _expected_instructions(
     arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker], places: AgentFileLocations
 ) -> tuple[ExpectedItem, ...]:
-    texts: dict[str, tuple[str, str]] = {}
-    for file in arm.overlay:  # one text under two names, for two families of agents, is one item
-        if file.path in INSTRUCTION_FILES or file.path in places.instructions:
-            texts.setdefault(file.sha256, (file.path, overlays[file.sha256].decode(errors="replace")))
     return tuple(
         ExpectedItem(
             name=path, folder=None, shown_by=add_marker(markers, path, Component.DOMAIN_EXPERTISE, text), used_by=None
         )
-        for path, text in texts.values()
+        for path, text in _instruction_texts(arm, overlays, places)
     )
+
+
+def _instruction_texts(
+    arm: Arm, overlays: Mapping[str, bytes], places: AgentFileLocations
+) -> tuple[tuple[str, str], ...]:
+    """The paths and texts of its instructions; one text under two names, for two families of agents, is one item."""
+    texts: dict[str, tuple[str, str]] = {}
+    for file in arm.overlay:
+        if file.path in INSTRUCTION_FILES or file.path in places.instructions:
+            texts.setdefault(file.sha256, (file.path, overlays[file.sha256].decode(errors="replace")))
+    return tuple(texts.values())
 
 
 def _marker_names(item: ExpectedItem) -> list[str]:
