@@ -6,9 +6,9 @@ from msgspec import to_builtins
 
 from outweigh.compare.ladder import Ladder, Tier, TierSpread
 from outweigh.compare.ladder_levels import LadderTier, SubArm
-from outweigh.report.json_output import Payload, finite_or_none, interval_payload, never_passes
+from outweigh.report.json_output import Payload, finite_or_none, never_passes
+from outweigh.report.ladder_inference import contrast_payload, estimate_payload, inference_payload, standing_payload
 from outweigh.report.run_level import run_level_payload
-from outweigh.stats.estimate import Estimate
 
 
 def ladder_payload(ladder: Ladder) -> Payload:
@@ -20,12 +20,13 @@ def ladder_payload(ladder: Ladder) -> Payload:
         "first_tier": ladder.levels[0].name,
         "graded_on": ladder.quality,
         "tiers": [_tier_payload(tier) for tier in ladder.tiers],
-        "levels": [_level_payload(tier) for tier in ladder.levels],
+        "levels": [_level_payload(tier, ladder) for tier in ladder.levels],
         **_spread_payload(ladder.of_medians, ""),
         **_spread_payload(ladder.of_means, "_of_means"),
         **_spread_payload(ladder.of_pooled_means, "_of_pooled_means"),
         "best_value": ladder.contenders.best_value,
         "frontier": list(ladder.contenders.frontier),
+        **inference_payload(ladder),
         "run_level": run_level_payload(ladder.run_level),
         "evidence_sha256": ladder.evidence_sha256,
         "warnings": [*ladder.warnings, *_null_warnings(ladder)],
@@ -53,7 +54,7 @@ def _tier_payload(tier: Tier) -> Payload:
     }
 
 
-def _level_payload(tier: LadderTier) -> Payload:
+def _level_payload(tier: LadderTier, ladder: Ladder) -> Payload:
     """One tier: its figures with each configuration once, its pooled runs, and its configurations."""
     pooled = tier.pooled
     return {
@@ -63,38 +64,31 @@ def _level_payload(tier: LadderTier) -> Payload:
         "grade": tier.grade,
         "grade_of_mean": tier.grade_of_mean,
         "uplift": tier.uplift.value,
-        "uplift_of_mean": _estimate_payload(tier.gain_over_first),
-        "uplift_over_baseline": _estimate_payload(tier.gain_over_baseline),
-        "figures": {name: _estimate_payload(figure) for name, figure in tier.figures.items()},
+        "uplift_of_mean": estimate_payload(tier.gain_over_first),
+        "uplift_over_baseline": estimate_payload(tier.gain_over_baseline),
+        "standing": standing_payload(ladder.tier_standings[tier.number]),
+        "figures": {name: estimate_payload(figure) for name, figure in tier.figures.items()},
         "pooled": {
             "pass_rate": pooled.pass_rate.value,
             "cost_of_pass_usd": finite_or_none(pooled.cost_of_pass_usd.value),
             "metrics": {name: to_builtins(found) for name, found in pooled.metrics.items()},
         },
-        "sub_arms": [_sub_arm_payload(sub_arm) for sub_arm in tier.sub_arms],
+        "sub_arms": [_sub_arm_payload(sub_arm, ladder) for sub_arm in tier.sub_arms],
     }
 
 
-def _sub_arm_payload(sub_arm: SubArm) -> Payload:
+def _sub_arm_payload(sub_arm: SubArm, ladder: Ladder) -> Payload:
+    contrast = ladder.tests.configurations.get(sub_arm.name)
     return {
         "name": sub_arm.name,
         "arms": list(sub_arm.arms),
         "runs": sub_arm.summary.runs,
         "grade": sub_arm.grade,
-        "uplift_of_mean": _estimate_payload(sub_arm.gain_over_first),
-        "uplift_over_baseline": _estimate_payload(sub_arm.gain_over_baseline),
-        "figures": {name: _estimate_payload(figure) for name, figure in sub_arm.figures.items()},
-    }
-
-
-def _estimate_payload(estimate: Estimate) -> Payload:
-    return {
-        "value": estimate.point,
-        "interval": interval_payload(estimate.interval),
-        "n": estimate.n,
-        "unit": estimate.unit.value,
-        "method": estimate.method,
-        "notes": list(estimate.warnings),
+        "uplift_of_mean": estimate_payload(sub_arm.gain_over_first),
+        "uplift_over_baseline": estimate_payload(sub_arm.gain_over_baseline),
+        "difference_to_baseline": None if contrast is None else contrast_payload(contrast),
+        "standing": standing_payload(ladder.standings[sub_arm.name]),
+        "figures": {name: estimate_payload(figure) for name, figure in sub_arm.figures.items()},
     }
 
 
