@@ -12,7 +12,7 @@ from outweigh.testing.model_server import ModelServer
 
 MODEL = "claude-sonnet-4-5"
 GUIDE = (
-    "# Animals\nGreet every zebra by its full name.\n\n"
+    "# Animals\nGreet every zebra by its full name.\n\n<!-- Claude Code sends no comments. -->\n\n"
     "```sh\n# a comment\n```\n\n## Feeding\nFeed the giraffe at noon sharp.\n"
     "# Gates\nShut the gate behind you, always.\n"
 )

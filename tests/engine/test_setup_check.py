@@ -158,6 +158,21 @@ class TestInstructions:
 
         assert check.faults == ()
 
+    def test_text_around_a_comment_must_be_sent_and_the_comment_need_not(self) -> None:
+        one, other = b"Always greet the zebra first.\n", b"Shut the gate behind you.\n"
+        noted = an_arm("noted", {"CLAUDE.md": one + b"\n<!-- for us alone -->\n\n" + other})
+        plain = an_arm("plain", {"CLAUDE.md": one + b"\n" + other})
+        texts = (one + b"\n<!-- for us alone -->\n\n" + other, one + b"\n" + other)
+        setup = expected(noted, plain, files=texts)
+        first, second, whole = setup.markers
+
+        sent = {first, second, whole}
+        assert check_setup(noted, setup, None, an_account(a_call(), seen=frozenset(sent))).faults == ()
+        for seen in ({first}, {second}, set()):
+            assert check_setup(noted, setup, None, an_account(a_call(), seen=frozenset(seen))).faults == (
+                "the instructions in CLAUDE.md are declared and were not sent to the model",
+            )
+
     def test_what_an_arm_repeats_from_another_is_its_own(self) -> None:
         more = INSTRUCTIONS + b"Write tests first.\n"
         longer = an_arm("longer", {"CLAUDE.md": more})

@@ -11,6 +11,7 @@ from outweigh.model.markdown_sections import (
     SectionKind,
     find_section,
     own_spans,
+    split_at_comments,
     split_sections,
 )
 
@@ -132,6 +133,21 @@ def test_an_ambiguous_title_is_told_apart_by_the_titles_around_it() -> None:
     assert piece(text, "Two > Notes") == "## Notes\n"
     assert "cannot be told apart ('a')" in complaint("# a\n# a\n", "a")
     assert complaint("- Use tabs\n- Use pytest\n", "Use").startswith("CLAUDE.md has 2 sections 'Use'; name one of them")
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("a\n<!-- b -->\nc\n", ("a\n", "c\n")),
+        ("<!--\nb\n\n-->\nc <!-- d --> e\n", ("", "c <!-- d --> e\n")),
+        ("```\n<!-- a -->\n```\n", ("```\n<!-- a -->\n```\n",)),
+        ("a\n\n<!-- open\nb\n", ("a\n\n", "")),
+        ("- a\n  <!-- b -->\n- c\n", ("- a\n", "- c\n")),
+        ("", ("",)),
+    ],
+)
+def test_text_is_cut_at_comments_that_start_a_line(text: str, pieces: tuple[str, ...]) -> None:
+    assert split_at_comments(text) == pieces
 
 
 FRAGMENTS = (

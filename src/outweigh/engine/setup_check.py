@@ -20,6 +20,7 @@ from outweigh.engine.model_check import DeclaredModel, declared_model, model_fau
 from outweigh.engine.server_check import ServerCheck, check_servers
 from outweigh.model.agent_files import AgentFileLocations, SkillText, read_skill
 from outweigh.model.arm import Arm
+from outweigh.model.markdown_sections import split_at_comments
 from outweigh.model.run_record import ObservedSetup
 from outweigh.model.usage import Component
 from outweigh.ports.agents import Agent, ServerEvidence, agent_file_locations
@@ -44,7 +45,8 @@ class ExpectedItem:
 class ExpectedSetup:
     """What every arm declares, and all markers of the experiment: no arm may show what only another has.
 
-    `texts` are the whole instructions of every arm, with single spaces; the text of a marker is only their beginning.
+    `texts` are the whole instructions of every arm, with their comments and without, with single spaces; the text of a
+    marker is only a piece of them.
     """
 
     skills: Mapping[str, tuple[ExpectedItem, ...]]
@@ -120,7 +122,11 @@ def expected_setup(
         configuration={name: declared_items(arm, overlays, markers, places[name]) for name, arm in arms.items()},
         locations=places,
         texts={
-            name: tuple(_collapse_spaces(text) for _, text in _instruction_texts(arm, overlays, places[name]))
+            name: tuple(
+                _collapse_spaces(each)
+                for _, text in _instruction_texts(arm, overlays, places[name])
+                for each in (text, "".join(split_at_comments(text)))
+            )
             for name, arm in arms.items()
         },
     )
@@ -151,9 +157,10 @@ def _expected_instructions(
 ) -> tuple[ExpectedItem, ...]:
     return tuple(
         ExpectedItem(
-            name=path, folder=None, shown_by=add_marker(markers, path, Component.DOMAIN_EXPERTISE, text), used_by=None
+            name=path, folder=None, shown_by=add_marker(markers, path, Component.DOMAIN_EXPERTISE, piece), used_by=None
         )
         for path, text in _instruction_texts(arm, overlays, places)
+        for piece in split_at_comments(text)  # Claude Code sends no comments
     )
 
 
@@ -271,12 +278,11 @@ def _skill_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) ->
 
 def _instruction_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
     """Instructions are judged by requests alone: a reported file name does not say which text it had."""
-    for text in expected.instructions.get(arm.name, ()):
-        if observed.shows(text, None) is False:
-            yield f"the instructions in {text.name} are declared and were not sent to the model"
-    for text in expected.of_others(arm.name)[1]:
-        if observed.shows(text, None):
-            yield f"the instructions in {text.name} of another arm were sent to the model"
+    own, others = expected.instructions.get(arm.name, ()), expected.of_others(arm.name)[1]
+    for name in dict.fromkeys(text.name for text in own if observed.shows(text, None) is False):
+        yield f"the instructions in {name} are declared and were not sent to the model"
+    for name in dict.fromkeys(text.name for text in others if observed.shows(text, None)):
+        yield f"the instructions in {name} of another arm were sent to the model"
 
 
 def _observed_setup(

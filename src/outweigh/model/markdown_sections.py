@@ -137,6 +137,14 @@ def own_spans(section: MarkdownSection, named: Collection[MarkdownSection]) -> t
     return tuple(span for span in spans if span[0] < span[1])
 
 
+def split_at_comments(text: str) -> tuple[str, ...]:
+    """The text between HTML comments that start a line, which some agents do not send; comments in code are code."""
+    reader = _Reader(text)
+    reader.read()
+    places = [0, *(place for span in reader.comments for place in span), len(text)]
+    return tuple(text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))
+
+
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r"(=+|-+)[ \t]*$")
@@ -181,6 +189,8 @@ class _Reader:
         self._text = text
         self.headings: list[tuple[int, int, str]] = []
         self.bullets: list[tuple[int, int, str]] = []
+        self.comments: list[tuple[int, int]] = []
+        self._comment_start: int | None = None
         self._items: list[_Item] = []
         self._fence: tuple[str, int] | None = None
         self._html_end: re.Pattern[str] | None = None
@@ -197,7 +207,15 @@ class _Reader:
             place += len(line)
             if line.strip():
                 self._end = place
+            if self._comment_start is not None and self._html_end is None:
+                self._end_comment(place)
         self._close_items(0, self._end)
+        self._end_comment(place)
+
+    def _end_comment(self, place: int) -> None:
+        if self._comment_start is not None:
+            self.comments.append((self._comment_start, place))
+            self._comment_start = None
 
     def _read_line(self, place: int, line: str) -> None:
         content = line.lstrip(" \t")
@@ -247,7 +265,7 @@ class _Reader:
             if self._paragraph:
                 self._paragraph.append((place, content))
             return
-        if self._start_block(content) or self._read_heading(place, content, is_inside=column >= base):
+        if self._start_block(place, content) or self._read_heading(place, content, is_inside=column >= base):
             self._paragraph, self._is_quote = [], False
             return
         if content[0] == ">":
@@ -265,7 +283,7 @@ class _Reader:
         if rest.strip():
             self._read_block(place, rest.lstrip(" \t"), inner)
 
-    def _start_block(self, content: str) -> bool:
+    def _start_block(self, place: int, content: str) -> bool:
         if fence := _FENCE.match(content):
             mark = fence[1] or fence[2]
             self._fence = (mark[0], len(mark))
@@ -273,6 +291,7 @@ class _Reader:
         for start, end in _HTML_BLOCKS:
             if start.match(content):
                 self._html_end = None if end.search(content) else end
+                self._comment_start = place if content.startswith("<!--") else None
                 return True
         if not self._paragraph and _ANY_TAG.match(content):
             self._html_end = _HTML_BLOCKS[-1][1]
