@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 from tests.interop.scylla.study_tables import StudyShape, write_study
 
 from outweigh.compare.run_level import RunLevel, count_by_runs, spread_of
@@ -94,6 +95,57 @@ def test_without_stated_scores_the_judges_are_taken_and_lost_runs_left_out() -> 
     assert level.score_of == "judge_score"
     assert (group.runs, group.pass_rate.point, group.modal_grade) == (2, 0.5, None)
     assert group.score.description.mean == pytest.approx(0.7)
+
+
+def test_tiers_are_tested_as_in_the_published_tables(tmp_path: Path) -> None:
+    study = write_study(tmp_path, shape=StudyShape(subtests=(20, 18, 19), tests=1, repeats=3), seed=1)
+    records, _ = read_all(ScyllaImporter(), tmp_path)
+    arms = dict.fromkeys(record.trial.arm for record in records if isinstance(record, RunRecord))
+
+    level = by_runs(evidence_of(records), {arm: int(arm.split("/")[1][1:]) for arm in arms})
+
+    for metric, column in (("passed", "passed"), ("score", "score"), ("implementation_rate", "impl_rate")):
+        groups = [[float(row[column]) for row in study.runs if row["tier"] == f"T{tier}"] for tier in range(3)]
+        omnibus = stats.kruskal(*groups)
+        found = level.omnibus[metric]
+        assert (found.statistic, found.p_value) == pytest.approx((omnibus.statistic, omnibus.pvalue))
+        steps = [step for step in level.steps if step.metric == metric]
+        assert [(step.lower, step.upper, step.runs) for step in steps] == [
+            (0, 1, (60, 54)),
+            (1, 2, (54, 57)),
+            (0, 2, (60, 57)),
+        ]
+        raw = [
+            stats.mannwhitneyu(groups[step.lower], groups[step.upper], alternative="two-sided").pvalue for step in steps
+        ]
+        assert [step.p_value for step in steps] == pytest.approx(raw)
+        assert [step.adjusted_p_value for step in steps] == pytest.approx(multipletests(raw, method="holm")[1])
+        for step in steps:
+            lower, upper = np.array(groups[step.lower]), np.array(groups[step.upper])
+            assert step.difference == pytest.approx(upper.mean() - lower.mean())
+            assert step.cliff_delta == pytest.approx(np.sign(upper[:, None] - lower[None, :]).mean())
+
+
+def test_two_tiers_have_one_step() -> None:
+    runs = [stated(arm, number, 0.1 * number, passed=True) for arm in ("a", "b") for number in (1, 2)]
+
+    level = by_runs(evidence_of(runs), {"a": 0, "b": 1})
+
+    assert [(step.metric, step.lower, step.upper) for step in level.steps if step.metric == "score"] == [
+        ("score", 0, 1)
+    ]
+
+
+def test_one_tier_is_compared_with_none() -> None:
+    assert by_runs(evidence_of(stated("a", 1, 0.5, passed=True)), {"a": 0}).steps == ()
+
+
+def test_tiers_of_one_run_are_not_tested() -> None:
+    level = by_runs(evidence_of([stated(arm, 1, 0.5, passed=True) for arm in ("a", "b")]), {"a": 0, "b": 1})
+
+    assert level.omnibus["score"].p_value is None
+    assert level.omnibus["score"].warnings == ("a tier has fewer than two runs with a value",)
+    assert {(step.p_value, step.adjusted_p_value) for step in level.steps} == {(None, None)}
 
 
 def test_figures_that_one_run_does_not_define_are_unknown_with_the_reason() -> None:

@@ -1,12 +1,11 @@
 """ProjectScylla's dry run: what `outweigh ladder` says of it, beside the tables that were published.
 
 Not defined with one run to a tier, and unknown here: standard deviations and the consistency of a tier (`nan` and 1.000
-were published), and the width of an interval. Not said here: input and output tokens apart, the duration with judging,
-and implementation rates, which the raw tables keep.
+were published), the width of an interval, and tests of tiers. Not said here: input and output tokens apart, and the
+duration with judging, which the raw tables keep.
 """
 
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -58,13 +57,26 @@ def test_table_1_tier_summary() -> None:
     assert rows == table("tab01_tier_summary.md")
 
 
-def test_table_2_differences_of_pass_rates() -> None:
-    rates = [tier["pass_rate"] for tier in ladder()["run_level"]["tiers"]]
-    pairs = [*pairwise(rates), (rates[0], rates[-1])]
-
-    assert [f"{later - earlier:+.4f}" for earlier, later in pairs] == [
-        row[3] for row in table("tab02_tier_comparison.md")
+@pytest.mark.parametrize(
+    ("name", "metric", "digits"),
+    [("tab02_tier_comparison.md", "passed", 4), ("tab02b_impl_rate_comparison.md", "implementation_rate", 3)],
+)
+def test_table_2_steps_between_tiers(name: str, metric: str, digits: int) -> None:
+    names = [tier["name"] for tier in ladder()["run_level"]["tiers"]]
+    rows = [
+        [
+            f"{names[step['lower']]}→{names[step['upper']]}",
+            "({}, {})".format(*step["runs"]),
+            f"{step['difference']:+.{digits}f}",
+            "—" if step["adjusted_p_value"] is None else shown(step["adjusted_p_value"], 4),
+            f"{step['cliff_delta']:+.3f}",
+        ]
+        for step in ladder()["run_level"]["steps"]
+        if step["metric"] == metric
     ]
+
+    assert rows == [[row[1].removesuffix(" (Overall)"), *row[2:6]] for row in table(name)]
+    assert ladder()["run_level"]["omnibus"][metric]["statistic"] is None, "nan was published"
 
 
 def test_table_5_costs() -> None:

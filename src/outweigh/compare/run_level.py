@@ -6,12 +6,26 @@ publish. A run's score and outcome are those that its source states, if it is im
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
 
 from outweigh.score.run_score import Score
-from outweigh.stats.estimate import Estimate, Quantity, Unit, known, unknown, unknown_estimate
+from outweigh.stats.estimate import (
+    Alternative,
+    Estimate,
+    Quantity,
+    Significance,
+    Unit,
+    known,
+    unknown,
+    unknown_estimate,
+    unknown_significance,
+)
+from outweigh.stats.hypothesis_tests import adjust_holm, mann_whitney_test
+from outweigh.stats.proportions import cliff_delta
+from outweigh.stats.rank_tests import kruskal_wallis_test
 from outweigh.stats.run_bootstrap import bca_interval
 from outweigh.stats.sample import Description, Sample, describe
 
@@ -39,6 +53,7 @@ class RunGroup(Struct, frozen=True, kw_only=True):
     runs: int
     pass_rate: Estimate
     score: Spread
+    implementation_rate: Spread
     consistency: Quantity
     cost_usd: Spread
     total_cost_usd: Quantity
@@ -57,23 +72,51 @@ class TierOfRuns(Struct, frozen=True, kw_only=True):
     runs: RunGroup
 
 
+class RunStep(Struct, frozen=True, kw_only=True):
+    """The runs of one tier beside those of a lower one: the difference of their means, Cliff's delta, and the
+    Mann-Whitney test, alone and adjusted by Holm for all steps of the same metric.
+    """
+
+    metric: str
+    lower: int
+    upper: int
+    runs: tuple[int, int]
+    difference: float | None
+    cliff_delta: float | None
+    p_value: float | None
+    adjusted_p_value: float | None
+
+
 class RunLevel(Struct, frozen=True, kw_only=True):
-    """Tiers, arms and everything, counted by runs. `score_of` says whose score it is: `stated` or `judge_score`."""
+    """Tiers, arms and everything, counted by runs. `score_of` says whose score it is: `stated` or `judge_score`.
+
+    `omnibus` has the Kruskal-Wallis test of all tiers for each metric, `steps` each tier beside the one below, and the
+    last beside the first.
+    """
 
     score_of: str
     tiers: tuple[TierOfRuns, ...]
     arms: Mapping[str, RunGroup]
     everything: RunGroup
+    omnibus: Mapping[str, Significance]
+    steps: tuple[RunStep, ...]
+
+
+class _Columns(Struct, frozen=True, kw_only=True):
+    """The runs of a group as columns, in the order of the records, because the draws of a bootstrap depend on it."""
+
+    runs: Sequence[Score]
+    metrics: Mapping[str, Sample]
 
 
 def count_by_runs(tiers: Mapping[str, int], names: Mapping[int, str], arms: Mapping[str, Sequence[Score]]) -> RunLevel:
     """Count the runs of each tier. `tiers` has the tier of each arm, `names` what each tier is called."""
-    stated = any(
-        score.stated is not None and score.stated.score is not None for each in arms.values() for score in each
-    )
-    groups: dict[int, list[Score]] = {}
-    for arm, number in tiers.items():
-        groups.setdefault(number, []).extend(arms[arm])
+    stated = any(run.stated is not None and run.stated.score is not None for runs in arms.values() for run in runs)
+    by_arm = {arm: _columns(arms[arm], stated=stated) for arm in tiers}
+    by_tier = {
+        number: _columns((run for arm, tier in tiers.items() if tier == number for run in arms[arm]), stated=stated)
+        for number in dict.fromkeys(tiers.values())
+    }
     return RunLevel(
         score_of="stated" if stated else "judge_score",
         tiers=tuple(
@@ -81,35 +124,97 @@ def count_by_runs(tiers: Mapping[str, int], names: Mapping[int, str], arms: Mapp
                 number=number,
                 name=names[number],
                 arms=sum(tier == number for tier in tiers.values()),
-                runs=_group(scores, stated=stated, interval=True),
+                runs=_group(columns, interval=True),
             )
-            for number, scores in groups.items()
+            for number, columns in by_tier.items()
         ),
-        arms={arm: _group(arms[arm], stated=stated, interval=False) for arm in tiers},
-        everything=_group((score for arm in tiers for score in arms[arm]), stated=stated, interval=False),
+        arms={arm: _group(columns, interval=False) for arm, columns in by_arm.items()},
+        everything=_group(_columns((run for arm in tiers for run in arms[arm]), stated=stated), interval=False),
+        omnibus={metric: _omnibus([_known(each.metrics[metric]) for each in by_tier.values()]) for metric in _COMPARED},
+        steps=tuple(step for metric in _COMPARED for step in _steps(metric, by_tier)),
     )
 
 
-def _group(scores: Iterable[Score], *, stated: bool, interval: bool) -> RunGroup:
-    # In the order of the records: draws of a bootstrap depend on it.
+_COMPARED = ("passed", "score", "implementation_rate")
+
+
+def _columns(scores: Iterable[Score], *, stated: bool) -> _Columns:
     runs = sorted((score for score in scores if _counts(score)), key=lambda score: (score.source, score.line))
-    passed = _column([_passed(run) for run in runs])
-    known_passes = passed[~np.isnan(passed)]
-    score = spread_of(_column([_stated_score(run) if stated else run.judge_score for run in runs]))
-    cost = spread_of(_column([run.cost_usd for run in runs]))
-    grades = Counter(run.stated.grade for run in runs if run.stated is not None and run.stated.grade is not None)
+    return _Columns(
+        runs=runs,
+        metrics={
+            "passed": _column([_passed(run) for run in runs]),
+            "score": _column([_stated(run, "score") if stated else run.judge_score for run in runs]),
+            "implementation_rate": _column([_stated(run, "implementation_rate") for run in runs]),
+            "cost_usd": _column([run.cost_usd for run in runs]),
+            "total_tokens": _column([run.total_tokens for run in runs]),
+        },
+    )
+
+
+def _group(columns: _Columns, *, interval: bool) -> RunGroup:
+    passes = _known(columns.metrics["passed"])
+    spreads = {metric: spread_of(column) for metric, column in columns.metrics.items() if metric != "passed"}
+    cost = spreads["cost_usd"].description
+    grades = Counter(
+        run.stated.grade for run in columns.runs if run.stated is not None and run.stated.grade is not None
+    )
     return RunGroup(
-        runs=len(runs),
-        pass_rate=_rate(known_passes, interval=interval),
-        score=score,
-        consistency=_consistency(score.description),
-        cost_usd=cost,
-        total_cost_usd=_total(cost.description),
-        cost_of_pass_usd=_cost_of_pass(cost.description, known_passes),
-        total_tokens=spread_of(_column([run.total_tokens for run in runs])),
+        runs=len(columns.runs),
+        pass_rate=_rate(passes, interval=interval),
+        consistency=_consistency(spreads["score"].description),
+        total_cost_usd=_total(cost),
+        cost_of_pass_usd=_cost_of_pass(cost, passes),
         grades=dict(sorted(grades.items())),
         modal_grade=min(grades, key=lambda grade: (-grades[grade], grade)) if grades else None,
+        **spreads,
     )
+
+
+def _omnibus(groups: Sequence[Sample]) -> Significance:
+    """The test of all tiers; tiers with one run have no spread of their own to be compared with."""
+    size = sum(int(group.size) for group in groups)
+    if any(group.size < 2 for group in groups):
+        reason = "a tier has fewer than two runs with a value"
+        return unknown_significance(reason, n=size, unit=Unit.RUN, method="Kruskal-Wallis")
+    owners = np.repeat(np.arange(len(groups)), [group.size for group in groups])
+    return kruskal_wallis_test(np.concatenate(groups), owners, unit=Unit.RUN)
+
+
+def _steps(metric: str, by_tier: Mapping[int, _Columns]) -> list[RunStep]:
+    numbers = list(by_tier)
+    pairs = [*pairwise(numbers), *([(numbers[0], numbers[-1])] if len(numbers) > 2 else [])]
+    values = {number: _known(columns.metrics[metric]) for number, columns in by_tier.items()}
+    found = [_p_value(values[lower], values[upper]) for lower, upper in pairs]
+    adjusted = adjust_holm(found).tolist()
+    return [
+        RunStep(
+            metric=metric,
+            lower=lower,
+            upper=upper,
+            runs=(int(values[lower].size), int(values[upper].size)),
+            difference=_difference(values[lower], values[upper]),
+            cliff_delta=cliff_delta(values[upper], values[lower], level=0.95, unit=Unit.RUN).point,
+            p_value=p_value,
+            adjusted_p_value=None if p_value is None else holm,
+        )
+        for (lower, upper), p_value, holm in zip(pairs, found, adjusted, strict=True)
+    ]
+
+
+def _difference(lower: Sample, upper: Sample) -> float | None:
+    return float(upper.mean() - lower.mean()) if lower.size and upper.size else None
+
+
+def _p_value(lower: Sample, upper: Sample) -> float | None:
+    if min(lower.size, upper.size) < 2:
+        return None
+    return mann_whitney_test(lower, upper, alternative=Alternative.TWO_SIDED, unit=Unit.RUN).p_value
+
+
+def _known(column: Sample) -> Sample:
+    known_values: Sample = column[~np.isnan(column)]
+    return known_values
 
 
 def _counts(score: Score) -> bool:
@@ -123,8 +228,8 @@ def _passed(run: Score) -> float | None:
     return run.passed
 
 
-def _stated_score(run: Score) -> float | None:
-    return None if run.stated is None else run.stated.score
+def _stated(run: Score, field: str) -> float | None:
+    return None if run.stated is None else getattr(run.stated, field)
 
 
 def _column(values: Sequence[float | None]) -> Sample:
@@ -133,7 +238,7 @@ def _column(values: Sequence[float | None]) -> Sample:
 
 def spread_of(column: Sample) -> Spread:
     """Describe a column of which NaN is unknown."""
-    sample = column[~np.isnan(column)]
+    sample = _known(column)
     quartiles = np.percentile(sample, [25, 75]).tolist() if sample.size else [None, None]
     deviations = sample - sample.mean() if sample.size else sample
     variance = float((deviations**2).mean()) if sample.size else 0.0

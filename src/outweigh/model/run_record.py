@@ -306,11 +306,14 @@ STATED_LABEL = "stated"
 
 
 class StatedResult(Struct, frozen=True, gc=False):
-    """What the harness that made a run states about it: its score, its grade, and whether it passed."""
+    """What the harness that made a run states about it: its score, its grade, whether it passed, and the share of what
+    was asked that it implemented.
+    """
 
     score: float | None = None
     grade: str | None = None
     passed: bool | None = None
+    implementation_rate: float | None = None
 
 
 def stated_result(run: RunRecord) -> StatedResult | None:

@@ -16,6 +16,8 @@ def run_level_payload(level: RunLevel) -> Payload:
         ],
         "arms": [{"arm": arm, **_group_payload(group)} for arm, group in level.arms.items()],
         "everything": _group_payload(level.everything),
+        "omnibus": {metric: to_builtins(test) for metric, test in level.omnibus.items()},
+        "steps": [to_builtins(step) for step in level.steps],
     }
 
 
@@ -25,6 +27,7 @@ def _group_payload(group: RunGroup) -> Payload:
         "pass_rate": group.pass_rate.point,
         "pass_rate_interval": interval_payload(group.pass_rate.interval),
         "score": _spread_payload(group.score),
+        "implementation_rate": _spread_payload(group.implementation_rate),
         "consistency": group.consistency.value,
         "cost_usd": _spread_payload(group.cost_usd),
         "total_cost_usd": group.total_cost_usd.value,

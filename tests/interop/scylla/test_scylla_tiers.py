@@ -38,7 +38,12 @@ def test_a_row_of_the_table_has_its_tier_and_what_the_project_stated(tmp_path: P
 
     row = study.runs[1]
     assert (run.extra["tier"], run.extra["tier_name"]) == (1, "T1")
-    assert run.extra["stated"] == {"score": pytest.approx(row["score"]), "grade": row["grade"], "passed": row["passed"]}
+    assert run.extra["stated"] == {
+        "score": pytest.approx(row["score"]),
+        "grade": row["grade"],
+        "passed": row["passed"],
+        "implementation_rate": pytest.approx(row["impl_rate"]),
+    }
     assert run.arm_fingerprint is None, "a table does not say what a configuration is"
 
 
@@ -63,7 +68,7 @@ def test_a_score_of_a_run_that_no_judge_judged_is_not_stated_as_0(tmp_path: Path
 @pytest.mark.parametrize("cell", ["", "nan"])
 def test_an_unknown_score_in_the_table_is_not_stated(tmp_path: Path, cell: str) -> None:
     study = write_study(tmp_path, shape=StudyShape(subtests=(1,), tests=1, repeats=1))
-    write_table(tmp_path / "runs.csv", [study.runs[0] | {"score": cell, "grade": ""}])
+    write_table(tmp_path / "runs.csv", [study.runs[0] | {"score": cell, "impl_rate": cell, "grade": ""}])
 
     assert set(runs_of(tmp_path)["T0/00"].extra["stated"]) == {"passed"}
 

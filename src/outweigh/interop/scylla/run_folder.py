@@ -43,11 +43,17 @@ def display_model(model: str) -> str:
 _TIER = re.compile(r"T(\d{1,4})")
 
 
-def run_labels(tier: str, score: object, grade: object, passed: object) -> dict[str, Any]:
-    """What `extra` says about a run's tier, and about the score, grade and outcome that the project gave it."""
+def run_labels(
+    tier: str, score: object, grade: object, passed: object, implementation_rate: object = None
+) -> dict[str, Any]:
+    """What `extra` says about a run's tier, and about the result that the project gave it."""
     found = _TIER.fullmatch(tier)
-    outcome = passed if isinstance(passed, bool) else None
-    stated = {"score": as_amount(score), "grade": as_name(grade), "passed": outcome}
+    stated = {
+        "score": as_amount(score),
+        "grade": as_name(grade),
+        "passed": passed if isinstance(passed, bool) else None,
+        "implementation_rate": as_amount(implementation_rate),
+    }
     return {
         TIER_LABEL: None if found is None else int(found[1]),
         TIER_NAME_LABEL: None if found is None else tier,

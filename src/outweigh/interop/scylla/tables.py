@@ -218,7 +218,7 @@ _CELL_READERS = {
 }
 
 
-_NUMBER_COLUMNS = ("score", *(column for column in _CELL_READERS if column != "passed"))
+_NUMBER_COLUMNS = ("score", "impl_rate", *(column for column in _CELL_READERS if column != "passed"))
 
 
 def is_scylla_table(path: Path) -> bool:
@@ -304,15 +304,21 @@ def _run(row: TableRow) -> RunRecord:
         cost=reported_cost(said["cost_usd"]),
         checks=(outcome_check("passed", said["passed"], "what its judges agreed on"),),
         extra=extra_fields(
-            run_labels(tier.strip(), _score(cells), cells.get("grade", "").strip(), said["passed"])
+            run_labels(
+                tier.strip(),
+                _amount(cells, "score"),
+                cells.get("grade", "").strip(),
+                said["passed"],
+                _amount(cells, "impl_rate"),
+            )
             | {column: cells.get(column) for column in _EXTRA_COLUMNS}
         ),
     )
 
 
-def _score(cells: Mapping[str, Any]) -> float | None:
-    """What the project made of its judges' totals, where the table has it."""
-    return _cell(cells, "score", unless_unknown(read_amount)) if "score" in cells else None
+def _amount(cells: Mapping[str, Any], column: str) -> float | None:
+    """What the project made of its judges' answers, where the table has it."""
+    return _cell(cells, column, unless_unknown(read_amount)) if column in cells else None
 
 
 def _cell(cells: Mapping[str, Any], column: str, reader: CellReader | None = None) -> Any:
