@@ -168,7 +168,7 @@ def _verify_table(study: Study, derived: DerivedFile, table: StudyTable, other: 
         found = table_changes(path, old.get(path, b""), new.get(path, b""))
         within = path.removeprefix(table.path)
         changes += [replace(each, where=f"{within}: {each.where}") if within else each for each in found]
-    return _judge_changes(table.path, table.command, tuple(changes), other)
+    return replace(_judge_changes(table.path, table.command, tuple(changes), other), refused=refused)
 
 
 def _read_table(root: Path, path: str) -> TableFiles:

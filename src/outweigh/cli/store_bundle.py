@@ -9,7 +9,10 @@ from outweigh.cli.arguments import CommandOptions, Parser
 from outweigh.cli.defaults import choose_stores
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.formatting import count_of, escape_controls
+from outweigh.store.bundle import BundleManifest
 from outweigh.store.store import StoreSet
+
+_LONGEST_REASON = 200
 
 
 class _Options(CommandOptions):
@@ -35,10 +38,20 @@ def main(arguments: Sequence[str]) -> int:
     made = [table for table in manifest.derived if table.refused is None]
     parts = (count_of(len(manifest.stores), "store"), count_of(len(manifest.files), "file"))
     print(f"{', '.join(parts)}, {len(made)} of them tables and pages\nwritten to {escape_controls(options.output)}")
+    for reason, paths in _reasons(manifest).items():
+        print(f"not made: {', '.join(map(escape_controls, paths))}\n  {escape_controls(reason)}")
+    return ExitCode.SATISFIED
+
+
+def _reasons(manifest: BundleManifest) -> dict[str, list[str]]:
+    """The tables that were not made, by the beginning of the reason."""
+    found: dict[str, list[str]] = {}
     for table in manifest.derived:
         if table.refused is not None:
-            print(f"  not made: {table.path}: {escape_controls(table.refused.splitlines()[0])}")
-    return ExitCode.SATISFIED
+            line = table.refused.splitlines()[0]
+            reason = line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}…"
+            found.setdefault(reason, []).append(table.path)
+    return found
 
 
 def build_parser() -> Parser:

@@ -23,13 +23,17 @@ class VerifiedState(StrEnum):
 
 
 class VerifiedTable(Struct, frozen=True, kw_only=True):
-    """A derived table or page. `changes` are where it differs, `reason` why it cannot be computed again."""
+    """A derived table or page. `changes` are where it differs, `reason` why it cannot be computed again.
+
+    `refused` is why there is none about these stores, in the bundle and here.
+    """
 
     path: str
     command: str
     state: VerifiedState
     changes: tuple[ValueChange, ...] = ()
     reason: str | None = None
+    refused: str | None = None
 
 
 class Verification(Struct, frozen=True, kw_only=True):
@@ -97,13 +101,17 @@ def _blocks(found: Verification) -> Iterator[Block]:
         yield Table(
             title="Tables and pages",
             columns=("", "state"),
-            rows=tuple((table.path, table.state.value) for table in found.tables),
+            rows=tuple((table.path, _state(table)) for table in found.tables),
         )
     for table in found.tables:
         if table.changes:
             yield _changes_table(table)
     if reasons := tuple(f"{table.path}: {table.reason}" for table in found.tables if table.reason is not None):
         yield BulletList(title="Cannot be recomputed", items=reasons, tone=Tone.UNSURE)
+
+
+def _state(table: VerifiedTable) -> str:
+    return table.state.value if table.refused is None else f"{table.state.value}, not made"
 
 
 def _changes_table(table: VerifiedTable) -> Table:
