@@ -36,8 +36,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     manifest = bundle_study(request)
     made = [table for table in manifest.derived if table.refused is None]
-    parts = (count_of(len(manifest.stores), "store"), count_of(len(manifest.files), "file"))
-    print(f"{', '.join(parts)}, {len(made)} of them tables and pages\nwritten to {escape_controls(options.output)}")
+    stores = count_of(len(manifest.stores), "store")
+    print(f"{stores}, {len(made)} tables and pages\nwritten to {escape_controls(options.output)}")
     for reason, paths in _reasons(manifest).items():
         print(f"not made: {', '.join(map(escape_controls, paths))}\n  {escape_controls(reason)}")
     return ExitCode.SATISFIED

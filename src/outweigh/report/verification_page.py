@@ -91,8 +91,8 @@ def _sentence(found: Verification) -> str:
 
 
 def _blocks(found: Verification) -> Iterator[Block]:
-    counts = (count_of(found.files, "file"), count_of(found.records, "record"), count_of(found.choices, "choice"))
-    yield KeyPoints(rows=(("Stores", ", ".join(found.stores)), ("Checked", ", ".join(counts))))
+    records = f"{count_of(found.records, 'record')}, {count_of(found.choices, 'choice')} among them"
+    yield KeyPoints(rows=(("Stores", ", ".join(found.stores)), ("Records", records)))
     if found.faults:
         yield BulletList(title="Files and records", items=found.faults, tone=Tone.BAD)
     if found.unchecked is not None:
