@@ -106,7 +106,8 @@ def test_tiers_are_tested_as_in_the_published_tables(tmp_path: Path) -> None:
 
     for metric, column in (("passed", "passed"), ("score", "score"), ("implementation_rate", "impl_rate")):
         groups = [[float(row[column]) for row in study.runs if row["tier"] == f"T{tier}"] for tier in range(3)]
-        omnibus = stats.kruskal(*groups)
+        # Means of the same three scores in another order differ in the last digit, and are ties all the same.
+        omnibus = stats.kruskal(*(np.round(group, 9) for group in groups))
         found = level.omnibus[metric]
         assert (found.statistic, found.p_value) == pytest.approx((omnibus.statistic, omnibus.pvalue))
         steps = [step for step in level.steps if step.metric == metric]
