@@ -254,7 +254,7 @@ def _sample(suite: LoadedSuite, pinned: Pin, checks: Sequence[PinCheck], size: i
     random.Random(pinned.evidence_sha256).shuffle(shared)
     chosen = sorted(shared, key=lambda task: turns[task.id])[:size]
     spec = msgspec.structs.replace(suite.spec, arms={name: suite.spec.arms[name]}, judges=[])
-    return replace(suite, spec=spec, arms={name: suite.arms[name]}, tasks=tuple(chosen))
+    return replace(suite, spec=spec, arms={name: suite.arms[name]}, tasks=tuple(chosen), inheriting={})
 
 
 def _require_same_arm(suite: LoadedSuite, pinned: Pin) -> None:

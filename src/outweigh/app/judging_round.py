@@ -240,7 +240,13 @@ def judge_command(folder: Path, *, retry_invalid: bool) -> str:
     return shlex.join(["outweigh", "judge", str(folder), *(["--retry-invalid"] if retry_invalid else [])])
 
 
-STOPS_BEFORE_JUDGING = (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE, EndReason.INCOMPLETE)
+STOPS_BEFORE_JUDGING = (
+    EndReason.DONE,
+    EndReason.DECIDED,
+    EndReason.FUTILE,
+    EndReason.INCOMPLETE,
+    EndReason.TIER_BUDGET,
+)
 """Ends of a run after which judges are asked; a run that was interrupted or is out of money asks nobody."""
 
 

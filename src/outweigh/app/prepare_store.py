@@ -28,6 +28,8 @@ from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import (
     EXPERIMENT_FILE,
+    UNIFORM_REPEATS,
+    PlannedRepeats,
     VersionNames,
     read_experiment,
     remove_experiment,
@@ -41,7 +43,7 @@ FIRST_START = timedelta(hours=1)
 """The first run starts within this time, so a run that is not stale now is not stale for a verdict either."""
 
 
-def begin_store(
+def begin_store(  # noqa: PLR0913 - see write_experiment
     store: FolderRunStore,
     suite: LoadedSuite,
     plan: Sequence[PlannedRun],
@@ -51,6 +53,7 @@ def begin_store(
     looks: LookPlan | None,
     reuse: Sequence[str],
     versions: VersionNames,
+    repeats: PlannedRepeats = UNIFORM_REPEATS,
 ) -> None:
     """Record what the store is for and when it is looked at, keep the files of its arms, and copy the runs that can be
     reused.
@@ -60,7 +63,9 @@ def begin_store(
     # Noted before anything is copied: a store that is for something else is refused here.
     finished = store.finished()
     others = finished.keys() - {run.trial.key for run in plan}
-    _write_experiment(store, suite, versions, looks=looks, planned_runs=len(plan) + len(others))
+    _write_experiment(
+        store, suite, versions, looks=looks, planned_runs=len(plan) + len(others) + repeats.later_runs, repeats=repeats
+    )
     # The manifest of an arm is found by its fingerprint, which every run names.
     for content in (*suite.overlays.values(), *(arm.manifest for arm in suite.arms.values())):
         if not any(secret and secret.encode() in content for secret in secrets):
@@ -171,6 +176,7 @@ def _write_experiment(
     looks: LookPlan | None = None,
     notes: Sequence[str] = (),
     planned_runs: int | None = None,
+    repeats: PlannedRepeats = UNIFORM_REPEATS,
 ) -> None:
     write_experiment(
         store.folder,
@@ -183,6 +189,7 @@ def _write_experiment(
         planned_runs=planned_runs,
         versions=versions,
         designs=suite.designs,
+        repeats=repeats,
     )
 
 

@@ -26,6 +26,7 @@ from outweigh.app.judging_round import (
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals, store_spending
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
+from outweigh.app.run_in_stages import PlannedSuite, planned_repeats, run_in_stages, tier_budgets
 from outweigh.app.run_request import (
     NothingToCompare,
     RunPreview,
@@ -77,10 +78,20 @@ def run(request: RunRequest, observer: RunObserver) -> EndReason | RunPreview | 
 def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
     """Everything that is left to do of a suite; only a preview of it in a dry run."""
     suite = with_reuse_limit(suite, request)
+    if suite.inheriting:
+        return run_in_stages(suite, request, observer, _run_once)
     folder = request.store_folder(suite)
     versions = find_versions(suite, folder, fresh_baseline=request.fresh_baseline)
-    suite = versions.suite
-    known = versions.experiment
+    asked = plan_suite(versions.suite, request)
+    plan = versions.extend_plan(asked, baseline_repeats(versions.suite, request))
+    ended = _run_once(PlannedSuite(versions=versions, plan=plan, repeats=planned_repeats(asked)), request, observer)
+    return EndReason.BUDGET if ended is EndReason.TIER_BUDGET else ended
+
+
+def _run_once(planned: PlannedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
+    """Attempt what is left of a plan, and judge it."""
+    versions = planned.versions
+    suite, folder, known = versions.suite, request.store_folder(versions.suite), versions.experiment
     if request.fresh_baseline and request.reuse:
         raise UsageError("--fresh-baseline runs the baseline again, and --reuse takes over its runs; use one of them.")
     if request.until_decided and known is not None and known.looked_at is None and (versions.new or known.versions):
@@ -88,8 +99,15 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
             f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "
             "or run into another folder with -o."
         )
-    plan = versions.extend_plan(plan_suite(suite, request), baseline_repeats(suite, request))
-    work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer, versions=versions)
+    work = _SuiteRun(
+        suite=suite,
+        request=request,
+        plan=planned.plan,
+        folder=folder,
+        observer=observer,
+        versions=versions,
+        planned=planned,
+    )
     if suite.spec.executor is Executor.HARBOR:
         return work.through_harbor()
     adapters = load_suite_adapters(suite)
@@ -120,6 +138,7 @@ class _SuiteRun:
     folder: Path
     observer: RunObserver
     versions: SuiteVersions
+    planned: PlannedSuite
 
     def preview(self, *, sandbox: str | None = None, harbor_jobs: Mapping[str, str] | None = None) -> RunPreview:
         """What would be run."""
@@ -135,10 +154,10 @@ class _SuiteRun:
         left = {run.trial.arm for run in self.plan if run.trial.key not in reused.done}
         return RunPreview(
             suite=self.suite,
-            plan=self.plan,
+            plan=(*self.plan, *self.planned.later),
             folder=self.folder,
             reused=reused,
-            changes=self.versions.describe_new(self.plan),
+            changes=(*self.versions.describe_new(self.plan), *self.planned.notes),
             faults=() if sandbox is None else tuple(faults_before_start(self.suite, left)),
             sandbox=sandbox,
             harbor_jobs=harbor_jobs or {},
@@ -216,8 +235,9 @@ class _SuiteRun:
             looks=self._planned_looks(),
             reuse=self.request.reuse,
             versions=self.versions.names,
+            repeats=self.planned.repeats,
         )
-        for words in self.versions.describe_new(self.plan):
+        for words in (*self.versions.describe_new(self.plan), *self.planned.notes):
             self.observer.notify(words)
         if self.suite.spec.judges:
             store_judging(self.folder, self.suite, self.observer.notify)
@@ -307,6 +327,7 @@ class _SuiteRun:
             drain=signals.drain,
             listen=watch.listen,
             keep_going=self.request.keep_going,
+            tier_budgets=tier_budgets(self.suite, store, spec.limits.budget_usd),
         )
         return _Ended(stop, budget.cost_is_unknown)
 

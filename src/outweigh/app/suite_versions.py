@@ -16,7 +16,7 @@ from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import AgentKind, RunRecord, TrialKey
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.store.arm_versions import ArmVersion, name_versions, versions_of
-from outweigh.store.experiment_file import ExperimentFile, VersionNames, read_experiment
+from outweigh.store.experiment_file import ExperimentFile, VersionNames, read_experiment, was_expected
 from outweigh.store.run_store import has_begun
 from outweigh.store.store import Store
 
@@ -130,7 +130,9 @@ def find_versions(suite: LoadedSuite, folder: Path, *, fresh_baseline: bool = Fa
     if experiment is not None:
         # A changed baseline keeps its name, and is refused: all that is here was compared with the old one.
         names = {**name_versions(now, experiment.arms, experiment.versions), baseline: baseline}
-        new = tuple(name for name in names.values() if name not in experiment.arms)
+        new = tuple(
+            name for name in names.values() if name not in experiment.arms and not was_expected(name, experiment)
+        )
         runs = _readable_runs(folder)
     if fresh_baseline and experiment is not None and not new:
         _require_fresh(names.values(), experiment)

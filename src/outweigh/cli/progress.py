@@ -160,6 +160,7 @@ class JudgingProgress:
 MAX_REASONS = 5
 _NEXT_STEPS = {
     EndReason.BUDGET: "raise the budget with --budget and run the same command again",
+    EndReason.TIER_BUDGET: "raise budget_usd of the tier in the suite and run the same command again",
     EndReason.INTERRUPTED: "run the same command again; nothing that finished is repeated",
     EndReason.FUTILE: "run the same command without --until-decided; the error rates still hold",
     EndReason.INCOMPLETE: "fix what failed and run the same command again; nothing that finished is repeated. "

@@ -36,6 +36,7 @@ RUN_EXIT_CODES = {
     EndReason.STOPPED: ExitCode.UNUSABLE_EVIDENCE,
     EndReason.UNJUDGED: ExitCode.UNUSABLE_EVIDENCE,
     EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED,
+    EndReason.TIER_BUDGET: ExitCode.BUDGET_EXHAUSTED,
     EndReason.INTERRUPTED: ExitCode.INTERRUPTED,
 }
 
@@ -74,7 +75,7 @@ def print_preview(preview: RunPreview) -> None:
     """What `--dry-run` shows."""
     suite, plan = preview.suite, preview.plan
     where = "through Harbor" if preview.sandbox is None else f"in {preview.sandbox} sandboxes"
-    shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
+    shape = f"{len(suite.tasks)} tasks × {len(suite.tiers)} arms"
     print(f"{suite.spec.name}: {shape}, {len(plan)} runs {where}, to be kept in {preview.folder}")
     faults = (f"to fix before a run: {fault}" for fault in preview.faults)
     notes = (f"note: {note}" for note in suite.notes)

@@ -6,13 +6,14 @@ Concurrency is bounded, attempts are retried when infrastructure failed, and the
 import random
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Event as Signal
 from time import monotonic
+from types import MappingProxyType
 
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
@@ -35,7 +36,8 @@ LOOK_SWITCH_SECONDS = 0.0005
 class EndReason(StrEnum):
     """Why a batch ended. `incomplete`: all trials were attempted, and some have no result after all retries.
     `futile`: more results would hardly lead to a decision. `stopped`: trial after trial failed for the same reason.
-    `unjudged`: all trials have a result, and judges that are to decide have not judged them all.
+    `unjudged`: all trials have a result, and judges that are to decide have not judged them all. `tier_budget`: the
+    budget of a tier is used up, and all other trials were attempted.
     """
 
     DONE = "done"
@@ -46,6 +48,7 @@ class EndReason(StrEnum):
     FUTILE = "futile"
     STOPPED = "stopped"
     UNJUDGED = "unjudged"
+    TIER_BUDGET = "tier_budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,8 @@ class LookResult:
     end: EndReason | None = None
     notes: tuple[str, ...] = ()
 
+
+NO_TIER_BUDGETS: Mapping[str, Budget] = MappingProxyType({})
 
 TakeLook = Callable[[Collection[str]], LookResult]
 """Looks at the results, given the tasks that still have open trials; those do not count yet. It runs in a thread of
@@ -121,6 +126,7 @@ class Batch:
         drain: Signal,
         listen: EventListener,
         take_look: TakeLook | None,
+        tier_budgets: Mapping[str, Budget] = NO_TIER_BUDGETS,
     ) -> None:
         self._run_attempt = run_attempt
         self._settings = settings
@@ -128,6 +134,8 @@ class Batch:
         self._drain = drain
         self._listen = listen
         self._take_look = take_look
+        self._tier_budgets = tier_budgets
+        self._unaffordable: frozenset[str] = frozenset()
         self._waiting: deque[QueuedAttempt] = deque()
         self._retries: list[QueuedAttempt] = []
         self._running: dict[Future[FinishedAttempt], _Running] = {}
@@ -159,6 +167,8 @@ class Batch:
             except Exception as fault:
                 self._listen(note_event(f"{fault}{self._what_still_runs()}", EventKind.STOPPED))
                 raise
+        if self._stop is None and self._unaffordable:
+            return EndReason.TIER_BUDGET
         return self._stop or (EndReason.INCOMPLETE if self._without_result else EndReason.DONE)
 
     def _begin_look(self, looks: ThreadPoolExecutor) -> None:
@@ -203,11 +213,38 @@ class Batch:
                     self._halt(EndReason.BUDGET)
                 return
             due = queue[0]
+            if not self._reserve_in_tier(due.planned.trial.arm):
+                self._budget.record_cost(0.0)
+                if self._tier_is_running(due.planned.trial.arm):
+                    return
+                self._drop_tier(due.planned.trial.arm)
+                continue
             del queue[0]
             self._started = True
             future = threads.submit(self._run_attempt, due.planned, due.attempt)
             self._running[future] = _Running(due, self._streak.mark())
             self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
+
+    def _reserve_in_tier(self, arm: str) -> bool:
+        budget = self._tier_budgets.get(arm)
+        return budget is None or budget.reserve()
+
+    def _arms_of_tier(self, arm: str) -> frozenset[str]:
+        """The arms that share the budget of this one."""
+        return frozenset(name for name, each in self._tier_budgets.items() if each is self._tier_budgets[arm])
+
+    def _tier_is_running(self, arm: str) -> bool:
+        """Whether to wait: what is running of the tier may cost less than was reserved for it."""
+        tier = self._arms_of_tier(arm)
+        return any(running.due.planned.trial.arm in tier for running in self._running.values())
+
+    def _drop_tier(self, arm: str) -> None:
+        """Start nothing more of a tier whose budget is used up; the other tiers go on."""
+        tier = self._arms_of_tier(arm)
+        self._unaffordable |= tier
+        self._drop_arms(tier)
+        names = ", ".join(sorted(tier))
+        self._listen(note_event(f"nothing more is started of {names}: the budget of their tier is used up"))
 
     def _may_start(self) -> bool:
         return self._stop is None and not self._drain.is_set() and monotonic() >= self._paused_until
@@ -235,6 +272,8 @@ class Batch:
     def _finish(self, running: _Running, made: FinishedAttempt) -> None:
         due, record = running.due, made.record
         self._budget.record_cost(most_paid(record))
+        if (of_tier := self._tier_budgets.get(record.trial.arm)) is not None:
+            of_tier.record_cost(most_paid(record))
         self._listen(finished_event(record))
         if made.retry_after_seconds is not None:
             self._pause(made.retry_after_seconds)

@@ -10,7 +10,7 @@ from threading import Event as Signal
 from typing import Protocol
 
 from outweigh.engine.attempt import FinishedAttempt, close_abandoned_attempt, run_attempt
-from outweigh.engine.batch import Batch, BatchSettings, EndReason, LookResult
+from outweigh.engine.batch import NO_TIER_BUDGETS, Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.failure_streak import SAME_FAILURES
@@ -111,7 +111,7 @@ class RunLooks(Protocol):
         """Look, given the tasks that still have open trials."""
 
 
-def run_experiment(
+def run_experiment(  # noqa: PLR0913 - one keyword for everything that may end it
     deps: EngineDeps,
     progress: ExperimentProgress,
     *,
@@ -121,10 +121,12 @@ def run_experiment(
     drain: Signal,
     listen: EventListener,
     keep_going: bool = False,
+    tier_budgets: Mapping[str, Budget] = NO_TIER_BUDGETS,
 ) -> EndReason:
     """Run the trials that are left; `looks` is told of every record, and may end the experiment early.
 
-    With `keep_going` all trials are attempted, also when one after another fails for the same reason.
+    `tier_budgets` are those of the arms whose tier has one, shared by the arms of a tier. With `keep_going` all trials
+    are attempted, also when one after another fails for the same reason.
     """
 
     def attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
@@ -146,5 +148,6 @@ def run_experiment(
         drain=drain,
         listen=listen,
         take_look=None if looks is None else looks.take,
+        tier_budgets=tier_budgets,
     )
     return batch.run(progress.left)

@@ -97,6 +97,10 @@ class ArmFiles:
         self.contents: dict[str, bytes] = {}
         self.origins: dict[str, ArmOrigin] = {}
 
+    def emptied(self) -> "ArmFiles":
+        """A reader of the same places that has kept nothing yet."""
+        return ArmFiles(self._folder, self._revisions, self.locations_of)
+
     def keep(self, path: str, content: bytes, *, executable: bool = False) -> OverlayFile:
         """Keep a content for the overlay, to be laid out at a path."""
         digest = sha256(content).hexdigest()

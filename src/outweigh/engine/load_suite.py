@@ -16,6 +16,7 @@ import msgspec
 
 from outweigh.engine.compose_parts import SuiteParts
 from outweigh.engine.expand_designs import ExpandedSuite, expand_designs
+from outweigh.engine.inherited_arms import refuse_bad_inheritance
 from outweigh.engine.load_arms import ArmFiles, load_arm
 from outweigh.engine.load_task import load_task, task_folders
 from outweigh.engine.tree_digest import paths_below
@@ -96,7 +97,9 @@ class LoadedSuite:
 
     `origins` says which commit an arm from git comes from; `notes` are shown to readers of the results. `tasks` are
     those that are run: without the ones in quarantine, which `spec` names. `designs` are those that made arms of parts,
-    and `arm_repeats` the repeats of arms whose design has its own, by the arm's name in the suite.
+    and `arm_repeats` the repeats of arms whose design has its own, by the arm's name in the suite. `inheriting` are the
+    arms that are not in `arms` yet, because the arm that each is built on is not chosen (engine/inherited_arms.py),
+    with their tiers.
     """
 
     spec: SuiteSpec
@@ -108,6 +111,13 @@ class LoadedSuite:
     notes: tuple[str, ...] = ()
     designs: tuple[MadeDesign, ...] = ()
     arm_repeats: Mapping[str, int] = field(default_factory=dict)
+    inheriting: Mapping[str, int | None] = field(default_factory=dict)
+    arm_files: ArmFiles | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def tiers(self) -> dict[str, int | None]:
+        """The tier of every arm, in the order of the suite; arms that are not chosen for yet come last."""
+        return {**{name: arm.tier for name, arm in self.arms.items()}, **self.inheriting}
 
 
 LocationFinder = Callable[[str], AgentFileLocations]
@@ -181,7 +191,10 @@ def _load(
         raise UsageError(f"{file}: folder: there is no folder {spec.folder!r}; the suite's paths are relative to it.")
     files = ArmFiles(folder, revisions, locations_of)
     parts = SuiteParts(spec.parts, files, str(file)) if spec.parts else None
-    arms = {name: load_arm(name, spec.arms, files, str(file), spec.providers, parts) for name in spec.arms}
+    refuse_bad_inheritance(spec, files, str(file))
+    inheriting = {name: arm.tier for name, arm in spec.arms.items() if arm.inherit is not None}
+    known = [name for name in spec.arms if name not in inheriting]
+    arms = {name: load_arm(name, spec.arms, files, str(file), spec.providers, parts) for name in known}
     tasks = _tasks(spec, folder, str(file))
     judges = [_locate_judge(judge, spec.gateway) for judge in spec.judges]
     spec = msgspec.structs.replace(spec, judges=judges)
@@ -196,6 +209,8 @@ def _load(
         notes=(*chosen, *expanded.notes),
         designs=expanded.designs,
         arm_repeats=expanded.repeats,
+        inheriting=inheriting,
+        arm_files=files,
     )
 
 
@@ -285,17 +300,17 @@ def effective_repeats(suite: LoadedSuite) -> int:
     """The suite's repeats, or the default: more for a ladder, whose steps are small."""
     if suite.spec.repeats is not None:
         return suite.spec.repeats
-    return LADDER_REPEATS if any(arm.tier is not None for arm in suite.arms.values()) else DEFAULT_REPEATS
+    return LADDER_REPEATS if any(tier is not None for tier in suite.tiers.values()) else DEFAULT_REPEATS
 
 
 def repeats_by_arm(suite: LoadedSuite, requested: int | None = None) -> dict[str, int]:
     """How often every arm is run: as requested for all, else as its design, its tier or the suite says."""
     if requested is not None:
-        return dict.fromkeys(suite.arms, requested)
+        return dict.fromkeys(suite.tiers, requested)
     usual = effective_repeats(suite)
     of_tier = {tier: settings.repeats for tier, settings in suite.spec.tiers.items()}
     return {
-        name: suite.arm_repeats.get(name) or of_tier.get(str(arm.tier)) or usual for name, arm in suite.arms.items()
+        name: suite.arm_repeats.get(name) or of_tier.get(str(tier)) or usual for name, tier in suite.tiers.items()
     }
 
 

@@ -41,7 +41,7 @@ class ChoiceRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.choice
 
     `inherit` is what the suite asked for. `fingerprint` is the inheriting arm's own, which is known only now. The
     choice rests on the first `lines` of the store's files, by their names, and within them on the runs of the
-    candidates up to the repeat that `choosing_repeats` has for each.
+    candidates up to the repeat that `choosing_repeats` has for each, without the tasks in `quarantine`.
     """
 
     arm: Name
@@ -53,3 +53,4 @@ class ChoiceRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.choice
     choosing_repeats: dict[Name, Ordinal]
     lines: dict[Name, Count]
     chosen_at: Moment
+    quarantine: tuple[Name, ...] = ()

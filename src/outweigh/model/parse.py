@@ -126,7 +126,7 @@ def _check_arm(name: str, suite: SuiteSpec, document: SourceDocument) -> None:
         arm = inherit(name, suite.arms)
     except ArmExtensionError as error:
         raise document.error(("arms", error.arm, "extends"), str(error)) from None
-    if arm.agent is None:
+    if arm.agent is None and arm.inherit is None:
         raise document.error(("arms", name), f"arms.{name} has no agent; name one, or extend an arm that has one.")
     if arm.provider is not None and arm.provider not in suite.providers:
         raise _unknown_provider(name, arm.provider, suite, document)

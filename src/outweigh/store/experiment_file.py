@@ -50,7 +50,9 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     `quarantine` are the tasks that the suite sets aside: `tasks` may still name them, and their runs do not count.
     `parts` are the parts that each arm is composed of, also of arms that the suite has no longer, and `designs` the
     designs that made arms of parts, the latest last. `tier_settings` is what the suite says about its tiers, and
-    `inherits` which arms are built on the best arm of lower tiers.
+    `inherits` which arms are built on the best arm of lower tiers. Such an arm is in `arms` from the moment when that
+    one is chosen. `choosing_repeats` are the repeats that are for choosing only, from the first to this one, by arm;
+    `planned_repeats` how often each arm is run where arms differ in that.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -78,6 +80,14 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     designs: tuple[MadeDesign, ...] = ()
     tier_settings: dict[str, TierSpec] = {}
     inherits: dict[str, InheritSpec] = {}
+    choosing_repeats: dict[str, int] = {}
+    planned_repeats: dict[str, int] = {}
+
+    @property
+    def optimistic_arms(self) -> tuple[str, ...]:
+        """Arms whose runs are reported although another arm was chosen by them: they look better than they are."""
+        tiers = {tier for each in self.inherits.values() for tier in each.best_of}
+        return tuple(name for name, tier in self.tiers.items() if tier in tiers and name not in self.choosing_repeats)
 
     @property
     def counted_tasks(self) -> tuple[str, ...]:
@@ -100,6 +110,20 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     def first_candidates(self) -> tuple[str, ...]:
         """The arms of the first run, without the baseline."""
         return tuple(name for name in self.arms if name != self.baseline and name not in self.versions)
+
+
+class PlannedRepeats(msgspec.Struct, frozen=True, kw_only=True):
+    """How often each arm is run, where arms differ in that, and how many of those repeats are for choosing only.
+
+    `later_runs` are planned for arms that are not known yet.
+    """
+
+    of_arms: Mapping[str, int] = MappingProxyType({})
+    choosing: Mapping[str, int] = MappingProxyType({})
+    later_runs: int = 0
+
+
+UNIFORM_REPEATS = PlannedRepeats()
 
 
 class VersionNames(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +150,7 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
     planned_runs: int | None = None,
     versions: VersionNames | None = None,
     designs: Sequence[MadeDesign] = (),
+    repeats: PlannedRepeats = UNIFORM_REPEATS,
 ) -> None:
     """Write down what the store is for, or refuse when it is for something else.
 
@@ -145,7 +170,7 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         profile=spec.profile,
         policy=_versioned(spec.policy, known),
         arms=_merged({} if known is None else known.arms, {name: arm.fingerprint for name, arm in arms.items()}),
-        tiers={name: arm.tier for name, arm in arms.items() if arm.tier is not None},
+        tiers=_tiers(spec, arms, known),
         tasks=_merged({} if known is None else known.tasks, {task.id: task.checksum for task in tasks}),
         looked_at=looked_at,
         settings=settings if known is None or known.settings == settings or _without_results(versions) else None,
@@ -163,12 +188,26 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         designs=_merged_designs(() if known is None else known.designs, designs, versions),
         tier_settings=spec.tiers,
         inherits={name: arm.inherit for name, arm in spec.arms.items() if arm.inherit is not None},
+        choosing_repeats=_merged({} if known is None else known.choosing_repeats, repeats.choosing),
+        planned_repeats=_merged({} if known is None else known.planned_repeats, repeats.of_arms),
     )
     if known is not None:
         check_experiment(folder, spec, tasks, arms, known, versions)
         _refuse_other_rules(folder, known, experiment, spec)
     if known != experiment:
         write_atomic(folder / EXPERIMENT_FILE, [msgspec.json.format(msgspec.json.encode(experiment), indent=2), b"\n"])
+
+
+def _tiers(spec: SuiteSpec, arms: Mapping[str, Arm], known: ExperimentFile | None) -> dict[str, int]:
+    """The tier of every arm, also of those that are built on an arm that is not chosen yet."""
+    tiers = {name: arm.tier for name, arm in arms.items() if arm.tier is not None}
+    chosen = {suite_arm(name, {} if known is None else known.versions) for name in arms}
+    waiting = {
+        name: arm.tier
+        for name, arm in spec.arms.items()
+        if arm.inherit is not None and arm.tier is not None and name not in chosen
+    }
+    return tiers | waiting
 
 
 def _versioned(policy: PolicySpec, known: ExperimentFile | None) -> PolicySpec:
@@ -290,6 +329,10 @@ def _refuse_other_rules(folder: Path, known: ExperimentFile, now: ExperimentFile
     shared = tiers[0].keys() & tiers[1].keys() if known.versions or now.versions else tiers[0].keys() | tiers[1].keys()
     if any(tiers[0].get(arm) != tiers[1].get(arm) for arm in shared):
         rules.append("tiers")
+    if any(known.inherits.get(arm, asked) != asked for arm, asked in now.inherits.items()):
+        rules.append("inherit")
+    if any(known.choosing_repeats.get(arm, last) != last for arm, last in now.choosing_repeats.items()):
+        rules.append("repeats of arms that are chosen from")
     if rules:
         raise UsageError(
             f"{folder} was begun under other rules: {' and '.join(rules)} differ. Rules that change once results are "
@@ -343,7 +386,8 @@ def _current(known: ExperimentFile | None, arms: Mapping[str, Arm], versions: Ve
     if known is None or versions is None:
         return {} if known is None else known.current
     names = dict(versions.names)
-    is_first = not known.versions and names.keys() == known.arms.keys() == arms.keys()
+    expected = known.arms.keys() | (names.keys() & known.inherits.keys())
+    is_first = not known.versions and names.keys() == expected == arms.keys()
     return {} if is_first else names
 
 
@@ -360,8 +404,13 @@ def _new_versions(
             fresh_baseline=versions.fresh_baseline,
         )
         for arm, name in versions.names.items()
-        if name in arms and name not in known.arms
+        if name in arms and name not in known.arms and not was_expected(name, known)
     }
+
+
+def was_expected(name: str, known: ExperimentFile) -> bool:
+    """Whether an arm that a store does not have yet was planned with its first runs: one that waited for a choice."""
+    return name in known.inherits
 
 
 def _different(fields: Sequence[str], known: ExperimentFile, now: _SuiteIdentity) -> str:
