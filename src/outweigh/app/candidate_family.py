@@ -27,11 +27,15 @@ from outweigh.verdict.tried_versions import candidates_to_count
 
 
 def prepare_evidence(evidence: Evidence, stores: StoreSet, baseline: str, candidate: str) -> Evidence:
-    """The evidence as far as this candidate may be compared by it: runs of the baseline that are too old set aside."""
+    """The evidence as far as this candidate may be compared by it: runs of the baseline that are too old set aside.
+
+    Where the suite plans more repeats of one of them, as many runs of both are compared, those nearest in time.
+    """
     experiment, max_age = stores.experiment, stores.reuse_max_age_days()
-    if experiment is None or not experiment.versions:
+    if experiment is None or not (experiment.versions or experiment.planned_repeats):
         return set_stale_aside(evidence, baseline, max_age)
-    return prepare_version(evidence, experiment, baseline, candidate, max_age)
+    prepared = prepare_version(evidence, experiment, baseline, candidate, max_age)
+    return keep_nearest_runs(prepared, candidate, baseline) if experiment.planned_repeats else prepared
 
 
 def prepare_version(

@@ -16,6 +16,7 @@ from outweigh.app.choose_arms import ArmChoice, choose_arms
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
+from outweigh.model.choice import ChoiceRecord
 from outweigh.model.task_list import TASK_LIST_FILE, TaskList, parse_task_list
 from outweigh.prices import price_tables
 from outweigh.score.composite import PROFILES, Profile
@@ -62,9 +63,25 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         judge_rules=request.stores.judge_rules(),
         quarantine=() if request.with_quarantined else request.stores.quarantine(),
         task_list=None if request.task_list is None else read_task_list(request.task_list),
+        choosing_repeats=request.stores.choosing_repeats(),
     )
     stream.check_rules()
-    return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()), scans=request.stores.scans())
+    warnings = (*evidence.warnings, *request.stores.warnings(), *_choice_warnings(request.stores, evidence))
+    return replace(evidence, warnings=warnings, scans=request.stores.scans())
+
+
+def _choice_warnings(stores: StoreSet, evidence: Evidence) -> Iterator[str]:
+    """What the choices of inheriting arms mean for a reader; refuses one that does not follow from its records."""
+    if not any(experiment.inherits for experiment in stores.experiments()):
+        return
+    from outweigh.app.inherited_choices import check_choices  # noqa: PLC0415 - only where arms inherit
+    from outweigh.compare.held_out import describe_choices  # noqa: PLC0415
+
+    choices: dict[str, ChoiceRecord] = {}
+    for store in dict.fromkeys(stores.stores):
+        check_choices(store)
+        choices |= store.choices
+    yield from describe_choices(choices, evidence.chosen_by, evidence.arms)
 
 
 def read_task_list(path: str) -> TaskList:

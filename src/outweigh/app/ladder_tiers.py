@@ -53,7 +53,8 @@ def plan_tiers(
 
 def suite_tiers(experiment: ExperimentFile) -> TierPlan:
     """The tiers as the suite has them; where it has none, all arms are ranked by name after the baseline."""
-    return TierPlan(tiers=experiment.tiers or None, names=_suite_names(experiment), baseline=experiment.baseline)
+    tiers = experiment.tiers_of_built_arms or None
+    return TierPlan(tiers=tiers, names=_suite_names(experiment), baseline=experiment.baseline)
 
 
 def read_tiers_of_names(pattern: str, arms: Iterable[str]) -> dict[str, NamedTier]:

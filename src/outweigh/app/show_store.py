@@ -137,7 +137,7 @@ def show_store(store: Store) -> StoreOverview:
     earlier = _earlier_versions(experiment)
     repeats = _planned_repeats(experiment, earlier, sum(len(count.arms[name].has_result) for name in earlier))
     tasks = len(count.tasks) if experiment is None else len(experiment.tasks)
-    names = dict.fromkeys((*(() if experiment is None else experiment.arms), *count.arms))
+    names = dict.fromkeys((*(() if experiment is None else (*experiment.arms, *experiment.inherits)), *count.arms))
     planned = None if repeats is None else tasks * repeats
     judging = () if store.judging is None else (judge.name for judge in store.judging.judges)
     return StoreOverview(
@@ -148,7 +148,10 @@ def show_store(store: Store) -> StoreOverview:
         repeats=repeats,
         most_repeats=max((arm.most_repeats() for arm in count.arms.values()), default=0),
         judges=tuple(dict.fromkeys((*judging, *count.judges))),
-        arms=tuple(count.overview_of(name, planned, is_earlier=name in earlier) for name in names),
+        arms=tuple(
+            count.overview_of(name, _planned_runs(name, tasks, planned, experiment), is_earlier=name in earlier)
+            for name in names
+        ),
         pair_judgments=count.pair_count,
         pair_judging_usd=count.pairs.usd,
         sources=tuple(_sources(store.folder)),
@@ -182,11 +185,17 @@ def _planned_repeats(experiment: ExperimentFile | None, earlier: frozenset[str],
 
     The trials that were made of earlier versions are planned ones too.
     """
-    if experiment is None or experiment.planned_runs is None:
+    if experiment is None or experiment.planned_runs is None or experiment.planned_repeats:
         return None
     trials = len(experiment.tasks) * len(experiment.arms.keys() - earlier)
     repeats, rest = divmod(experiment.planned_runs - made, trials) if trials else (0, 1)
     return None if rest else repeats
+
+
+def _planned_runs(name: str, tasks: int, usual: int | None, experiment: ExperimentFile | None) -> int | None:
+    """How many runs of an arm are planned: where arms differ in that, as many as it has repeats."""
+    repeats = None if experiment is None else experiment.planned_repeats.get(name)
+    return usual if repeats is None else tasks * repeats
 
 
 def _sources(folder: Path | None) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 
 from msgspec import Struct, field
 
@@ -38,6 +39,8 @@ ARBITRARY_REPEATS = (
 )
 
 
+NO_CHOOSING_REPEATS: Mapping[str, int] = MappingProxyType({})
+
 _JUDGE_AGAIN = (
     "Run the chosen tasks again, or choose them with `outweigh suite prune --judge ARM`, which leaves that arm out of "
     "the choice."
@@ -62,7 +65,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     are the tasks whose runs are in none of the other fields, because the suite sets them aside. `choosing_arms` are
     those that have no run left, because the tasks were chosen by them. `named_tiers` are the tiers, with their names,
     that the runs of an arm say it is on: one, unless records contradict each other. `measures` are what is measured of
-    runs and is no metric, by arm.
+    runs and is no metric, by arm. `chosen_by` counts the runs of each arm that are in none of the other fields, because
+    an inheriting arm was chosen by them (compare/held_out.py).
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -84,6 +88,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     choosing_arms: frozenset[str] = frozenset()
     named_tiers: Mapping[str, frozenset[NamedTier]] = field(default_factory=dict)
     measures: Mapping[str, ArmMeasures] = field(default_factory=dict)
+    chosen_by: Mapping[str, int] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -108,7 +113,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return evidence_sha256(digest for name in names for digest in self.digests[name])
 
 
-def gather(
+def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
     records: Iterable[LocatedRecord],
     *,
     prices: PriceTables,
@@ -118,13 +123,16 @@ def gather(
     metrics: tuple[Metric, ...] = METRICS,
     quarantine: Sequence[QuarantinedTask] = (),
     task_list: TaskList | None = None,
+    choosing_repeats: Mapping[str, int] = NO_CHOOSING_REPEATS,
 ) -> Evidence:
     """Score every run as it is read, keep the last attempt of each trial, and join the judgments.
 
     `metrics` is the table to score by; everything made of the evidence shows the metrics of this table. Runs of the
     tasks in `quarantine` are counted, and otherwise treated as if they had not been recorded. So are those of tasks
-    that are not in the `task_list`, and those that the list was chosen by.
+    that are not in the `task_list`, those that the list was chosen by, and the repeats of arms that are for choosing:
+    up to the one that `choosing_repeats` names.
     """
+    chosen_by: dict[str, list[str]] = defaultdict(list)
     listed = _ListedRuns(task_list)
     set_aside: dict[str, list[str]] = {each.task: [] for each in quarantine}
     trials = _Trials(RunScorer(prices, metrics))
@@ -133,6 +141,8 @@ def gather(
         if isinstance(located.record, RunRecord):
             if (runs := set_aside.get(located.record.trial.task_id)) is not None:
                 runs.append(located.record.run_id)
+            elif located.record.trial.repeat <= choosing_repeats.get(located.record.trial.arm, -1):
+                chosen_by[located.record.trial.arm].append(located.record.run_id)
             elif listed.counts(located.record):
                 trials.add(located, located.record)
         elif isinstance(located.record, Judgment):
@@ -143,9 +153,14 @@ def gather(
                 "all runs of the records are of tasks in quarantine, so there is nothing to compare. Take tasks out of "
                 "[[quarantine]] in the suite and run it again."
             )
+        if chosen_by:
+            raise EvidenceError(
+                "all runs of the records are for choosing which arm others are built on, so there is nothing to "
+                "compare yet. Run the suite again to go on."
+            )
         listed.refuse_empty()
         raise EvidenceError("the records hold no run; there is nothing to compare.")
-    for run_id in (run_id for runs in (*set_aside.values(), listed.left_out) for run_id in runs):
+    for run_id in (run_id for runs in (*set_aside.values(), *chosen_by.values(), listed.left_out) for run_id in runs):
         judgments.pop(run_id, None)
     joined = join_judgments(trials.scores, trials.digest_of, judgments, judge_rules)
     trials.take(joined)
@@ -172,6 +187,7 @@ def gather(
         choosing_arms=frozenset(listed.choosing_arms - arms.keys()),
         named_tiers={arm: frozenset(tiers) for arm, tiers in trials.named_tiers.items()},
         measures=trials.measures(judgments),
+        chosen_by={arm: len(set(runs)) for arm, runs in chosen_by.items()},
         quarantine=tuple(
             SetAsideTask(task=each.task, reason=each.reason, since=each.since, runs=len(set_aside[each.task]))
             for each in quarantine

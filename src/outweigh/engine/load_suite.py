@@ -309,9 +309,7 @@ def repeats_by_arm(suite: LoadedSuite, requested: int | None = None) -> dict[str
         return dict.fromkeys(suite.tiers, requested)
     usual = effective_repeats(suite)
     of_tier = {tier: settings.repeats for tier, settings in suite.spec.tiers.items()}
-    return {
-        name: suite.arm_repeats.get(name) or of_tier.get(str(tier)) or usual for name, tier in suite.tiers.items()
-    }
+    return {name: suite.arm_repeats.get(name) or of_tier.get(str(tier)) or usual for name, tier in suite.tiers.items()}
 
 
 SOLUTION_FILE_LIMIT = 200_000

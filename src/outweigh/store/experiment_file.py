@@ -84,6 +84,11 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     planned_repeats: dict[str, int] = {}
 
     @property
+    def tiers_of_built_arms(self) -> dict[str, int]:
+        """The tiers without arms that wait for a choice, or for which nothing could be chosen."""
+        return {arm: tier for arm, tier in self.tiers.items() if arm in self.arms or arm not in self.inherits}
+
+    @property
     def optimistic_arms(self) -> tuple[str, ...]:
         """Arms whose runs are reported although another arm was chosen by them: they look better than they are."""
         tiers = {tier for each in self.inherits.values() for tier in each.best_of}

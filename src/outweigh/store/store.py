@@ -33,6 +33,7 @@ from outweigh.store.judging_file import (
 from outweigh.store.records import STANDARD_INPUT, RecordReader, require_path, unread_rows
 
 if TYPE_CHECKING:
+    from outweigh.model.choice import ChoiceRecord
     from outweigh.model.judgment import Calibration
     from outweigh.model.scan_result import RunKey, RunScan
     from outweigh.report.run_diff import ComparedRun
@@ -117,6 +118,13 @@ class Store:
     def calibrations(self) -> "tuple[Calibration, ...]":
         """How far its judges agree with people."""
         return () if self.folder is None else tuple(read_calibrations(self.folder))
+
+    @cached_property
+    def choices(self) -> "Mapping[str, ChoiceRecord]":
+        """Which arms its inheriting arms are built on, by their names; EvidenceError where that is damaged."""
+        from outweigh.store.choice_file import choices_by_arm, read_choices  # noqa: PLC0415 - only where arms inherit
+
+        return {} if self.folder is None else choices_by_arm(read_choices(self.folder))
 
     def scans(self) -> "Mapping[RunKey, RunScan]":
         """What the scan for cheats found, by run; empty where nothing was scanned."""
@@ -242,6 +250,10 @@ class StoreSet:
             for each in experiment.quarantine:
                 found.setdefault(each.task, each)
         return tuple(found.values())
+
+    def choosing_repeats(self) -> dict[str, int]:
+        """The last repeat of each arm that is for choosing only, where arms inherit from others."""
+        return {arm: last for experiment in self.experiments() for arm, last in experiment.choosing_repeats.items()}
 
     def profile_name(self, named: str | None) -> str:
         """The caller's, else the suites', else the default."""
