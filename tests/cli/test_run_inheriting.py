@@ -110,7 +110,7 @@ def test_the_best_arm_of_the_lower_tiers_is_chosen_and_built_on(done: Desk, fini
     assert experiment.arms["two"] == choice.fingerprint
     assert not experiment.versions, "it was planned from the first run on"
     assert runs_by_arm(done) == {"base": 4, "one-a": 4, "one-b": 4, "two": 2}
-    built = json.loads((done.store / "artifacts" / choice.fingerprint[:2] / choice.fingerprint).read_bytes())  # type: ignore[index]
+    built = json.loads((done.store / "artifacts" / choice.fingerprint[:2] / choice.fingerprint).read_bytes())
     assert built["environment"] == {"TIER_2": "1"}
     assert built["options"]["default"]["input_tokens"] == 50
 
