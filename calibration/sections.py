@@ -6,6 +6,7 @@ from calibration.chance_cells import CHANCE_SECTIONS
 from calibration.chosen_cells import CHOSEN_SECTIONS
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
+from calibration.inherit_cells import INHERIT_SECTIONS
 from calibration.judge_cells import JUDGE_SECTIONS
 from calibration.ledger_cells import LEDGER_SECTIONS
 from calibration.look_cells import LOOK_SECTIONS
@@ -25,6 +26,7 @@ SECTIONS: tuple[Section, ...] = (
     *LOOK_SECTIONS,
     *REPEAT_SECTIONS,
     *CHOSEN_SECTIONS,
+    *INHERIT_SECTIONS,
     *MISSING_SECTIONS,
     *AGE_SECTIONS,
     *RIVAL_SECTIONS,

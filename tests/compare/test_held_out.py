@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from outweigh.compare.evidence import gather
 from outweigh.compare.held_out import describe_choices, reported_repeats, shrink_means
 from outweigh.errors import EvidenceError
-from outweigh.model.codec import LocatedRecord
+from outweigh.model.codec import LocatedRecord, Record
 from outweigh.model.pricing import PriceTables
 from outweigh.model.tiers import InheritSpec
 from outweigh.testing.builders import a_choice, a_judgment, a_run, evidence_of, runs_of_arm
@@ -30,7 +30,7 @@ def test_an_arm_with_held_out_repeats_is_not_optimistic() -> None:
 
 def test_runs_for_choosing_and_their_judgments_are_in_no_figure() -> None:
     runs = [a_run("task-1", "a", repeat) for repeat in (1, 2, 3)]
-    records = [*runs, *(a_judgment(run) for run in runs), a_run("task-1", "b", 1)]
+    records: list[Record] = [*runs, *(a_judgment(run) for run in runs), a_run("task-1", "b", 1)]
     located = [LocatedRecord(record, "records", number) for number, record in enumerate(records, start=1)]
     evidence = gather(located, prices=PriceTables(), choosing_repeats={"a": 2})
     assert [score.repeat for score in evidence.arms["a"]] == [3]

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pytest
 
-from outweigh.engine.tier_stages import TieredArms, TierStage, plan_stage_runs, plan_stages
+from outweigh.engine.tier_stages import StagedArms, TierStage, plan_stage_runs, plan_stages
 from outweigh.model.tiers import InheritSpec
 
 TASKS = ["x", "y", "z"]
@@ -17,9 +17,9 @@ def tiered(
     inherits: Mapping[str, InheritSpec],
     repeats: Mapping[str, int] | int = 2,
     **more: str,
-) -> TieredArms:
+) -> StagedArms:
     numbers = dict.fromkeys(tiers, repeats) if isinstance(repeats, int) else repeats
-    return TieredArms(tiers=tiers, inherits=inherits, repeats=numbers, baseline=more.get("baseline", next(iter(tiers))))
+    return StagedArms(tiers=tiers, inherits=inherits, repeats=numbers, baseline=more.get("baseline", next(iter(tiers))))
 
 
 def best_of(*tiers: int, held_out: bool = True) -> InheritSpec:

@@ -26,7 +26,6 @@ from outweigh.app.judging_round import (
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals, store_spending
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
-from outweigh.app.run_in_stages import PlannedSuite, planned_repeats, run_in_stages, tier_budgets
 from outweigh.app.run_request import (
     NothingToCompare,
     RunPreview,
@@ -35,6 +34,7 @@ from outweigh.app.run_request import (
     plan_suite,
     with_reuse_limit,
 )
+from outweigh.app.run_stages import PlannedSuite, planned_repeats, run_in_stages, tier_budgets
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
 from outweigh.app.suite_selection import choose_suite, nothing_to_compare

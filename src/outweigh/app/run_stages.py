@@ -19,7 +19,7 @@ from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
 from outweigh.engine.inherited_arms import describe_inheritance, load_inheriting_arm
 from outweigh.engine.load_suite import LoadedSuite, repeats_by_arm
-from outweigh.engine.tier_stages import TieredArms, TierStage, plan_stage_runs, plan_stages
+from outweigh.engine.tier_stages import StagedArms, TierStage, plan_stage_runs, plan_stages
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.choice import ChoiceRecord
@@ -121,7 +121,7 @@ class _StagedSuite:
     """The suite with the arms that are known by now, and its stages; `done` of them have all their arms."""
 
     versions: SuiteVersions
-    arms: TieredArms
+    arms: StagedArms
     stages: tuple[TierStage, ...]
     runs: tuple[tuple[PlannedRun, ...], ...]
     done: int
@@ -135,7 +135,7 @@ class _StagedSuite:
         now = versions.suite
         names = versions.names.names
         asked = {names.get(name, name): arm.inherit for name, arm in suite.spec.arms.items() if arm.inherit is not None}
-        arms = TieredArms(
+        arms = StagedArms(
             tiers=_in_order(now, suite, names),
             inherits=asked,
             repeats=repeats_by_arm(now, request.repeats),
@@ -236,7 +236,7 @@ def _build(suite: LoadedSuite, arm: str, chosen: str) -> LoadedSuite:
     )
 
 
-def _refuse_other_candidates(folder: Path, arms: TieredArms, versions: SuiteVersions) -> None:
+def _refuse_other_candidates(folder: Path, arms: StagedArms, versions: SuiteVersions) -> None:
     """Refuse a suite that has other arms to choose from than when the choice was made."""
     for choice in choices_by_arm(read_choices(folder)).values():
         if choice.arm not in versions.names.names or choice.chosen is None:
@@ -254,7 +254,7 @@ def describe_stages(suite: LoadedSuite, repeats: int | None = None) -> Sequence[
     """What is to be known before the first run of a suite with inheriting arms; nothing for any other suite."""
     if not suite.inheriting:
         return ()
-    arms = TieredArms(
+    arms = StagedArms(
         tiers={name: suite.tiers[name] for name in suite.spec.arms},
         inherits={name: arm.inherit for name, arm in suite.spec.arms.items() if arm.inherit is not None},
         repeats=repeats_by_arm(suite, repeats),

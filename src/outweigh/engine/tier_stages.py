@@ -16,7 +16,7 @@ from outweigh.model.tiers import InheritSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TieredArms:
+class StagedArms:
     """The arms of a suite in their order, with what the order of running depends on.
 
     `tiers` has None for an arm without a tier; `inherits` are the inheriting arms; `repeats` is how often each arm is
@@ -54,7 +54,7 @@ class TierStage:
     inheriting: tuple[str, ...]
 
 
-def plan_stages(arms: TieredArms) -> tuple[TierStage, ...]:
+def plan_stages(arms: StagedArms) -> tuple[TierStage, ...]:
     """The stages in their order; a single one where no arm inherits."""
     stage_of = _stages_of_arms(arms)
     numbered: Counter[str] = Counter()
@@ -75,7 +75,7 @@ def plan_stages(arms: TieredArms) -> tuple[TierStage, ...]:
     return tuple(stages)
 
 
-def _stages_of_arms(arms: TieredArms) -> dict[str, int]:
+def _stages_of_arms(arms: StagedArms) -> dict[str, int]:
     """All arms of a tier are in one stage, and no tier is in an earlier one than a tier below it."""
     stages: dict[int | None, int] = {None: 0}
     reached = 0
@@ -87,7 +87,7 @@ def _stages_of_arms(arms: TieredArms) -> dict[str, int]:
     return {arm: stages[tier] for arm, tier in arms.tiers.items()}
 
 
-def _held_out(arm: str, arms: TieredArms, stage_of: Mapping[str, int]) -> int | None:
+def _held_out(arm: str, arms: StagedArms, stage_of: Mapping[str, int]) -> int | None:
     """The stage of the held-out repeats of an arm: that of the first arm that inherits from its tier."""
     tier = arms.tiers[arm]
     return min((stage_of[name] for name, spec in arms.inherits.items() if tier in spec.best_of), default=None)
