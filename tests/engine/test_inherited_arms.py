@@ -82,7 +82,6 @@ def refusal(folder: Path, settings: dict[str, Any] | None = None, **arms: Any) -
         (two(agent="oracle"), "arms.two.inherit: the arm has the agent oracle, and 'base'"),
         (two(inherit={**BEST, "by": "median-judge"}), 'inherit.by is "median-judge", and the suite has no [[judges]]'),
         (two(same_as="one"), "arms.two.inherit: an arm with same_as"),
-        (two(environment={}), "arms.two adds nothing to 'base'"),
         (two(skills=["no-such-skill"]), "skills"),
     ],
 )
@@ -106,6 +105,16 @@ def test_the_baseline_cannot_inherit(tmp_path: Path) -> None:
 def test_an_inheriting_arm_cannot_be_extended(tmp_path: Path) -> None:
     said = refusal(tmp_path, two=two(), three={"extends": "two", "agent": "noop", "flags": ["-y"]})
     assert "arms.three.extends is 'two', which inherits the best arm of lower tiers" in said
+
+
+def test_two_arms_that_inherit_the_same_and_add_the_same_are_refused(tmp_path: Path) -> None:
+    assert "arms 'two' and 'twin' are the same in everything but their names" in refusal(
+        tmp_path, two=two(), twin=two()
+    )
+
+
+def test_an_arm_may_add_nothing_to_what_it_inherits(tmp_path: Path) -> None:
+    assert load(tmp_path, two=two(environment={})).inheriting == {"two": 2}
 
 
 def test_harbor_cannot_run_arms_that_inherit(tmp_path: Path) -> None:

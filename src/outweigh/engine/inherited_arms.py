@@ -100,15 +100,16 @@ def _try_to_build(inheriting: list[str], spec: SuiteSpec, files: ArmFiles, sourc
     arms = dict(spec.arms)
     spare = files.emptied()
     many = sum(len(candidates_of(name, arms)) for name in inheriting) > MOST_TRIED
+    known: dict[tuple[str, bytes], str] = {}
     for name in sorted(inheriting, key=lambda each: spec.arms[each].tier or 0):
         possible = candidates_of(name, arms)
         for base in possible[:1] if many else possible:
-            tried = built_on(name, base, arms)
-            made = _load(name, tried, spec, spare, source)
-            if made.fingerprint == _load(base, tried, spec, spare, source).fingerprint:
+            made = _load(name, built_on(name, base, arms), spec, spare, source)
+            twin = known.setdefault((made.fingerprint, msgspec.json.encode(spec.arms[name].inherit)), name)
+            if twin != name:
                 raise UsageError(
-                    f"{source}: arms.{name} adds nothing to {base!r}, which it may be built on, so comparing them says "
-                    "nothing. Give it settings of its own."
+                    f"{source}: arms {twin!r} and {name!r} are the same in everything but their names, so comparing "
+                    f"them says nothing. Give arms.{name} settings of its own."
                 )
         # What inherits from this arm in turn is tried on one of its possible forms.
         arms = built_on(name, possible[0], arms)

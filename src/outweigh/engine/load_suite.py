@@ -53,7 +53,7 @@ def refuse_duplicate_arms(
         if spec.same_as is not None:
             _refuse_false_same_as(name, spec.same_as, arms, source)
     for one, other in combinations(arms, 2):
-        twins = arms[one].fingerprint == arms[other].fingerprint and specs[one].inherit == specs[other].inherit
+        twins = arms[one].fingerprint == arms[other].fingerprint
         if twins and _control_root(one, specs) != _control_root(other, specs):
             way_out = (
                 "Their parts bring the same; leave one of those out of the design."

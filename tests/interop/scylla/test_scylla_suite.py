@@ -12,8 +12,11 @@ from tests.interop.foreign_suites import (
     write,
 )
 
+from outweigh.engine.inherited_arms import load_inheriting_arm
+from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
 from outweigh.interop.scylla.suite_reader import ScyllaSuiteReader
+from outweigh.model.arm import Arm
 from outweigh.model.rubric import BinaryCriterion, ChecklistCriterion, ScaledCriterion
 from outweigh.model.task import GitSource
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader
@@ -84,7 +87,7 @@ def test_what_the_rubric_cannot_say_here_is_a_note(tmp_path: Path) -> None:
 def test_sub_tests_are_arms_with_the_rank_of_their_tier(tmp_path: Path) -> None:
     suite = write_and_load(drafted(scylla_suite(tmp_path, EVERY_TIER)), tmp_path / "suite")
 
-    assert {name: arm.tier for name, arm in suite.arms.items()} == {
+    assert suite.tiers == {
         "t0-01-vanilla": 0,
         "t0-03-full": 0,
         "t1-01-quality": 1,
@@ -95,13 +98,18 @@ def test_sub_tests_are_arms_with_the_rank_of_their_tier(tmp_path: Path) -> None:
     assert suite.spec.baseline == "t0-01-vanilla"
 
 
+def built_on_vanilla(suite: LoadedSuite, name: str) -> Arm:
+    assert suite.arm_files is not None
+    return load_inheriting_arm(name, "t0-01-vanilla", suite.spec, suite.arm_files)[1]
+
+
 def test_each_arm_lays_what_its_file_wants(tmp_path: Path) -> None:
     draft = drafted(scylla_suite(tmp_path, EVERY_TIER))
 
     suite = write_and_load(draft, tmp_path / "suite")
 
-    laid = {name: {file.path for file in arm.overlay} for name, arm in suite.arms.items()}
-    assert laid == {
+    arms = {name: suite.arms.get(name) or built_on_vanilla(suite, name) for name in suite.tiers}
+    assert {name: {file.path for file in arm.overlay} for name, arm in arms.items()} == {
         "t0-01-vanilla": set(),
         "t0-03-full": {"CLAUDE.md"},
         "t1-01-quality": {".claude/skills/lint/SKILL.md"},
@@ -110,9 +118,9 @@ def test_each_arm_lays_what_its_file_wants(tmp_path: Path) -> None:
         "t5-01-best": set(),
     }
     assert draft.files["arms/t0-03-full/CLAUDE.md"].content == b"This is a tool.\n\n\nKeep it small.\n"
-    assert suite.arms["t1-01-quality"].skills == ("lint",)
-    assert suite.arms["t2-01-shell"].mcp_servers["notes"].command[-1] == "@modelcontextprotocol/servers/notes"
-    assert suite.arms["t3-01-reviewer"].environment == {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
+    assert arms["t1-01-quality"].skills == ("lint",)
+    assert arms["t2-01-shell"].mcp_servers["notes"].command[-1] == "@modelcontextprotocol/servers/notes"
+    assert arms["t3-01-reviewer"].environment == {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 
 
 def test_sub_tests_that_are_no_arms_are_named_with_the_reason(tmp_path: Path) -> None:
