@@ -207,3 +207,14 @@ def test_arms_that_come_out_the_same_need_same_as(suite: PartSuite) -> None:
     assert "arms 'full' and 'twin' are the same" in suite.complaint(parts, '"a"', settings=both.partition("\n")[2])
     arms = suite.load(parts, '"a"', settings=both).arms
     assert arms["full"].fingerprint == arms["twin"].fingerprint
+
+
+def test_an_arm_may_extend_an_arm_that_a_design_makes(suite: PartSuite) -> None:
+    parts = '[parts.a]\ninstructions = "x"\n[parts.b]\ninstructions = "y"\n[[designs]]\nkind = "leave-one-out"\n'
+    more = '[arms.terse]\nextends = "all-parts"\nextra_prompt = "Be brief."\n'
+    arms = suite.load(parts, '"a"', settings=more).arms
+    assert list(arms) == ["plain", "full", "terse", "all-parts", "without-a"]  # `full` is the arm without b
+    assert arms["terse"].overlay == arms["all-parts"].overlay
+    assert suite.complaint(parts, '"a"', settings=more.replace("all-parts", "all-part")) == (
+        'arms.terse.extends: there is no arm "all-part". Did you mean "all-parts"?'
+    )

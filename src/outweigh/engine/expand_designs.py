@@ -13,7 +13,7 @@ import msgspec
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.arm import ArmSpec
-from outweigh.model.parse import inherit
+from outweigh.model.parse import ArmExtensionError, inherit
 from outweigh.model.parts import DesignSpec, MadeDesign
 from outweigh.model.suite import SuiteSpec
 from outweigh.stats.designs import (
@@ -92,7 +92,7 @@ class _DesignArms:
         self.repeats: dict[str, int] = {}
         self._screened: set[str] = set()
         self._order = list(spec.parts)
-        self._known = {name: self._settings(inherit(name, spec.arms)) for name in spec.arms}
+        self._known = {name: self._settings(arm) for name in spec.arms if (arm := _resolve(name, spec.arms))}
 
     def _settings(self, spec: ArmSpec) -> ArmSpec:
         """What an arm is, apart from its name and its rank, with its parts in the order of the suite."""
@@ -130,6 +130,14 @@ class _DesignArms:
         return name
 
 
+def _resolve(name: str, arms: Mapping[str, ArmSpec]) -> ArmSpec | None:
+    """The arm with what it extends; None where that is an arm that a design makes, or none at all."""
+    try:
+        return inherit(name, arms)
+    except ArmExtensionError:
+        return None
+
+
 def _names(name: str) -> Iterator[str]:
     yield name
     number = 2
@@ -143,7 +151,9 @@ def _make(
 ) -> tuple[MadeDesign, tuple[str, ...]]:
     parts = _parts_of(design, spec, where)
     base_name = _base_arm(design, spec, where)
-    base = inherit(base_name, spec.arms)
+    base = _resolve(base_name, spec.arms)
+    if base is None:
+        raise UsageError(f"{where}.arm: {base_name!r} extends an arm that the suite does not write; name another arm.")
     if base.inherit is not None:
         raise UsageError(
             f"{where}.arm: {base_name!r} is built on the best arm of a tier, which is not known before the run; name "
@@ -330,7 +340,7 @@ def _describe_screen(levels: Levels) -> str:
     elif arms >= 2 * plackett_burman_size(parts):
         kind = "a Plackett–Burman design that is folded over: no main effect is mixed with a two-way interaction"
     elif arms >= plackett_burman_size(parts):
-        kind = "a Plackett–Burman design: each main effect is partly mixed with interactions of other parts"
+        kind = "a Plackett–Burman design: each main effect is mixed with interactions of other parts"
     else:
         kind = "a random balanced design: its main effects are slightly mixed with each other"
     return f"the screen of {parts} parts is {kind}. It ranks parts; only arms that confirm it give verdicts."

@@ -23,7 +23,7 @@ from outweigh.engine.tree_digest import paths_below
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.agent_files import AgentFileLocations, file_locations_of
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
-from outweigh.model.parse import inherit, parse_suite_document
+from outweigh.model.parse import check_arms, inherit, parse_suite_document
 from outweigh.model.parts import MadeDesign
 from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import (
@@ -143,7 +143,7 @@ def load_suite(
     document = SourceDocument(_read(file), str(file))
     spec = parse_suite_document(document)
     with document.locating_errors():
-        expanded = expand_designs(spec, str(file))
+        expanded = _expand(spec, document)
         suite = _load(expanded, file, revisions, check_policy, locations_of)
         refuse_duplicate_arms(suite.arms, expanded.spec.arms, str(file), made=expanded.made)
     return suite
@@ -165,11 +165,18 @@ def load_baseline_at_refs(
     document = SourceDocument(_read(file), str(file))
     spec = parse_suite_document(document, fewest_arms=1)
     with document.locating_errors():
-        spec = expand_designs(spec, str(file)).spec
+        spec = _expand(spec, document).spec
         model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
         arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
         versions = msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs)), designs=[])
         return _load(ExpandedSuite(spec=versions), file, revisions, check_policy, locations_of)
+
+
+def _expand(spec: SuiteSpec, document: SourceDocument) -> ExpandedSuite:
+    expanded = expand_designs(spec, document.source)
+    if spec.designs:
+        check_arms(expanded.spec, document)
+    return expanded
 
 
 def suite_path(path: Path) -> Path:

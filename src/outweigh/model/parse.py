@@ -69,7 +69,7 @@ def parse_suite(content: bytes, source: str, *, fewest_arms: int = 2) -> SuiteSp
 def parse_suite_document(document: SourceDocument, *, fewest_arms: int = 2) -> SuiteSpec:
     """The same for a document that is needed later on, to locate errors in it.
 
-    Designs add arms to a suite, so where there are some, its baseline and the number of its arms are not checked here.
+    Designs add arms to a suite. Where there are some, its arms are not checked here; `check_arms` does it afterwards.
     """
     suite = document.convert(SuiteSpec)
     if suite.baseline not in suite.arms and not suite.designs:
@@ -80,11 +80,17 @@ def parse_suite_document(document: SourceDocument, *, fewest_arms: int = 2) -> S
             f"a comparison needs at least two arms; there is only {quote_value(suite.baseline)}. Add one, or compare "
             "two revisions of it with --base and --head.",
         )
-    for name in suite.arms:
-        _check_arm(name, suite, document)
+    if not suite.designs:
+        check_arms(suite, document)
     _check_judges(suite, document)
     _check_quarantine(suite, document)
     return suite
+
+
+def check_arms(suite: SuiteSpec, document: SourceDocument) -> None:
+    """Refuse arms that extend or name what the suite does not have."""
+    for name in suite.arms:
+        _check_arm(name, suite, document)
 
 
 def parse_rubric(content: bytes, source: str) -> Rubric:

@@ -44,7 +44,7 @@ def plackett_burman_size(factors: int) -> int:
 def plackett_burman(factors: int) -> Levels:
     """The smallest Plackett–Burman design: main effects are uncorrelated, and the last arm has no factor.
 
-    Each main effect is partly mixed with interactions of other factors.
+    Each main effect is mixed with interactions of other factors.
     """
     if factors < 1:
         raise ValueError("a design needs at least one factor")
