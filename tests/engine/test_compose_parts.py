@@ -129,8 +129,8 @@ def test_settings_that_hooks_cannot_be_added_to_are_refused(suite: PartSuite) ->
 @pytest.mark.parametrize(
     ("part", "agent", "told"),
     [
-        (f"hooks.Stop = [{HOOK}]", "goose", "goose has no hooks; leave the part out, or use another agent."),
-        ('agents = ["CLAUDE.md"]', "aider", "aider reads no files of sub-agents; leave the part out"),
+        (f"hooks.Stop = [{HOOK}]", "goose", "goose has no settings that hooks could be added to; use `files`"),
+        ('agents = ["CLAUDE.md"]', "aider", "aider has no folder of sub-agents that they could be added to"),
         ('skills = ["x"]', "aider", "aider does not support skills"),
         ('instructions = "x"', "mini-swe-agent", "mini-swe-agent reads no instruction file"),
         ("hooks.Stop = 3", "claude-code", "must be a list of tables, as the settings of claude-code have it."),

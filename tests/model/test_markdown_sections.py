@@ -111,6 +111,11 @@ def test_a_bullet_is_named_by_its_start_and_has_what_is_indented_under_it() -> N
     assert piece(GUIDE, "Unit tests", "Use **pytest**", "Run make test") == "### Unit tests\n\n\nAfter the list.\n\n"
 
 
+def test_marks_of_emphasis_in_a_title_may_be_left_out() -> None:
+    text = "# **Must** do\n`make`\n# Other\n"
+    assert piece(text, "Must do") == piece(text, "**Must** do") == "# **Must** do\n`make`\n"
+
+
 def test_what_follows_a_list_stays_apart_from_it_without_its_last_bullet() -> None:
     text = "# a\n- one\n- two\n\nMore.\n"
     assert piece(text, "a", "two") == "# a\n- one\n\nMore.\n"

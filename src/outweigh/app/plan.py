@@ -16,7 +16,7 @@ from outweigh.app.plan_prices import Priced, stated_prices, suite_prices
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.pilot import Pilot, price_pilot, read_pilot
-from outweigh.engine.load_suite import effective_repeats
+from outweigh.engine.load_suite import repeats_by_arm
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.suite import PolicySpec
 from outweigh.prices import price_tables
@@ -172,16 +172,16 @@ def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
     suite = read_suite(path)
     policy = suite.spec.policy
     metric = request.metric or _default_metric(request, [policy])
+    repeats = repeats_by_arm(suite)[suite.spec.baseline]
     sized = replace(
         request,
         tasks=tuple(sorted({max(MINIMUM_TASKS, len(suite.tasks)), *request.tasks})),
-        repeats=tuple(sorted({effective_repeats(suite), *request.repeats})),
+        repeats=tuple(sorted({repeats, *request.repeats})),
     )
     prices, doubts = suite_prices(suite, request.run_cost, request.task_cost, price_tables(request.pilot.prices))
     priced = (prices, (*doubts, *(suite.notes if suite.designs else ())))
     stated = None if request.components is None else parse_components(request.components, metric)
-    size = len(suite.tasks), effective_repeats(suite)
-    return _without_pilot(sized, metric, policy, stated, request, priced, size)
+    return _without_pilot(sized, metric, policy, stated, request, priced, (len(suite.tasks), repeats))
 
 
 def _without_pilot(

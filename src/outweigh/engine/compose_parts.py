@@ -188,10 +188,14 @@ def _refuse_what_agent_lacks(what: PartSpec, agent: str, places: AgentFileLocati
         raise UsageError(f"{where}.skills: {agent} does not support skills; leave the part out, or use another agent.")
     if what.agents and not places.sub_agents:
         raise UsageError(
-            f"{where}.agents: {agent} reads no files of sub-agents; leave the part out, or use another agent."
+            f"{where}.agents: {agent} has no folder of sub-agents that they could be added to; use `files` for what it "
+            "reads, or another agent."
         )
     if what.hooks and places.hooks is None:
-        raise UsageError(f"{where}.hooks: {agent} has no hooks; leave the part out, or use another agent.")
+        raise UsageError(
+            f"{where}.hooks: {agent} has no settings that hooks could be added to; use `files` for what it reads, or "
+            "another agent."
+        )
     for moment, entries in what.hooks.items():
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise UsageError(f"{where}.hooks.{moment} must be a list of tables, as the settings of {agent} have it.")

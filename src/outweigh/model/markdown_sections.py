@@ -97,7 +97,7 @@ def find_section(sections: Sequence[MarkdownSection], title: str, where: str) ->
     """The section of this title, of this path of titles, or the only bullet that starts so; UsageError otherwise."""
     exact = [each for each in sections if title in (each.title, each.path)]
     headings = [each for each in exact if each.kind is not SectionKind.BULLET]
-    found = headings or exact or [each for each in sections if _starts_with(each, title)]
+    found = headings or exact or [each for each in sections if _is_plainly(each, title)]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -119,11 +119,12 @@ def find_section(sections: Sequence[MarkdownSection], title: str, where: str) ->
 _EMPHASIS = re.compile(r"[*_`]")
 
 
-def _starts_with(section: MarkdownSection, title: str) -> bool:
-    """Whether a bullet starts so, with or without its marks of emphasis and code."""
-    if section.kind is not SectionKind.BULLET:
-        return False
-    return section.title.startswith(title) or _EMPHASIS.sub("", section.title).startswith(_EMPHASIS.sub("", title))
+def _is_plainly(section: MarkdownSection, title: str) -> bool:
+    """Whether a heading is the title, or a bullet starts with it, without marks of emphasis and code."""
+    known, wanted = (_EMPHASIS.sub("", text) for text in (section.title, title))
+    if section.kind is SectionKind.BULLET:
+        return section.title.startswith(title) or known.startswith(wanted)
+    return known == wanted
 
 
 def own_spans(section: MarkdownSection, named: Collection[MarkdownSection]) -> tuple[tuple[int, int], ...]:
