@@ -86,7 +86,8 @@ def write_part_store(folder: Path, runs: Sequence[RunRecord], sets: Sets, *kinds
 
 def _made(kind: DesignKind, sets: Sets) -> MadeDesign:
     """A design as the loader makes it; arms of a screen are named so."""
-    parts = tuple(dict.fromkeys(part for held in sets.values() for part in held))
+    found = {part for held in sets.values() for part in held}
+    parts = tuple(next((held for held in sets.values() if set(held) == found), sorted(found)))
     own = [name for name in sets if name.startswith("screen-") == (kind == "screen")]
     return MadeDesign(
         kind=kind,

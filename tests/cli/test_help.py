@@ -27,6 +27,7 @@ ONLY_PARSED = {
     "outweigh init mined-suite": "needs a repository with a history",
     "outweigh try": "needs a repository and asks a model",
     "outweigh promote": "changes a repository on a forge",
+    "outweigh parts apply": "needs the files of a set-up that was tested",
     "outweigh ci": "needs the repository of a CI job",
     "outweigh baseline check": "needs a pin of the suite",
     "outweigh import inspect": "needs the logs of another harness",

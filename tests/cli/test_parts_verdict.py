@@ -1,16 +1,19 @@
 """`outweigh parts verdict`: keep, drop, hurts or not known yet."""
 
 import json
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.part_stores import leave_one_out, part_runs, write_part_store
+from tests.cli.promote.promotable import edit_experiment
 
 from outweigh.cli.main import main
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.suite import PolicySpec
+from outweigh.stats.designs import plackett_burman
 
 PARTS = ("style", "tests", "layout", "docs")
 EFFECTS = {"style": 0.3, "tests": -0.3}
@@ -79,7 +82,7 @@ def test_what_is_missing_before_all_can_go_together_is_said_as_lines_of_the_suit
     main(["parts", "verdict", store])
     shown = capsys.readouterr().out
 
-    assert '[arms.without-tests-layout-docs]\n  extends = "all-parts"\n  parts = ["style"]' in shown
+    assert '[arms.without-tests-layout-docs]\n  extends = "all-parts"\n  without = ["tests", "layout", "docs"]' in shown
     assert f"outweigh run -o {store}" in shown
 
 
@@ -166,3 +169,87 @@ def test_a_policy_without_inference_is_refused(tmp_path: Path, capsys: pytest.Ca
 
     assert main(["parts", "verdict", store]) == 2
     assert "parts are judged by policy evidence, not by gates; add --policy evidence" in capsys.readouterr().err
+
+
+EIGHT = tuple(f"part-{number}" for number in range(1, 9))
+
+
+def screen_of(parts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {
+        f"screen-{place:02}": tuple(part for part, there in zip(parts, row, strict=True) if there)
+        for place, row in enumerate(plackett_burman(len(parts)), start=1)
+    }
+
+
+def test_a_screen_ranks_and_names_the_lines_that_confirm_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = {"all-parts": EIGHT, **screen_of(EIGHT)}
+    runs = part_runs(sets, {"part-3": 0.3, "part-7": -0.2}, tasks=40, repeats=1)
+    store = write_part_store(tmp_path / "s", runs, sets, "screen")
+    code, payload = answer(capsys, store)
+
+    assert code == 3
+    assert payload["screen"]["ranking"][:2] == payload["screen"]["shortlist"] == ["part-3", "part-7"]
+    assert {row["verdict"] for row in payload["parts"]} == {"not_known"}
+    assert main(["parts", "verdict", store]) == 3
+    shown = capsys.readouterr().out
+    assert 'kind = "leave-one-out"\n  arm = "all-parts"\n  parts = ["part-3", "part-7"]' in shown
+    assert f"outweigh run -o {store}" in shown
+
+
+def test_a_screen_of_arms_without_a_whole_set_up_names_one_to_confirm_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = {"plain": (), **screen_of(EIGHT)}
+    runs = part_runs(sets, {"part-3": 0.3}, tasks=20, repeats=1)
+    main(["parts", "verdict", write_part_store(tmp_path / "s", runs, sets, "screen")])
+
+    every = ", ".join(f'"{part}"' for part in EIGHT)
+    lines = f'[arms.all-parts]\n  extends = "plain"\n  parts = [{every}]\n  \n  [[designs]]'
+    assert lines in capsys.readouterr().out
+
+
+def test_no_run_of_a_screen_enters_the_confirmation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The screen says the opposite of what the pairs say, and changes none of their figures."""
+    paired = {"all-parts": EIGHT, "without-part-3": tuple(part for part in EIGHT if part != "part-3")}
+    confirmation = part_runs(paired, {"part-3": 0.3}, tasks=40)
+    screen = part_runs(screen_of(EIGHT), {"part-3": -0.3}, tasks=40, repeats=1)
+    alone = write_part_store(tmp_path / "alone", confirmation, paired)
+    both = write_part_store(
+        tmp_path / "both", [*confirmation, *screen], {**paired, **screen_of(EIGHT)}, "leave-one-out", "screen"
+    )
+    (_, without), (_, with_screen) = answer(capsys, alone), answer(capsys, both)
+
+    assert by_part(without)["part-3"] == by_part(with_screen)["part-3"]
+    assert by_part(with_screen)["part-3"]["verdict"] == "keep"
+    assert with_screen["effects"] == without["effects"]
+    assert with_screen["screen"]["metrics"][0]["effects"][2]["estimate"] < 0
+
+
+def test_an_arm_of_a_screen_judges_nothing_even_where_it_lacks_one_part_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = {"all-parts": ("style", "tests"), "screen-01": ("style",), "screen-02": ("tests",)}
+    runs = part_runs(sets, EFFECTS, tasks=40)
+    _, payload = answer(capsys, write_part_store(tmp_path / "s", runs, sets, "screen"))
+
+    assert {row["verdict"] for row in payload["parts"]} == {"not_known"}
+    assert all("a screen only ranks it" in row["reason"] for row in payload["parts"])
+
+
+def test_arms_that_confirm_a_screen_later_are_the_first_that_are_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twelve arms of a screen before it would correct an improvement for 169 candidates."""
+    paired = {"all-parts": EIGHT, "without-part-3": tuple(part for part in EIGHT if part != "part-3")}
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    runs = [
+        *part_runs(paired, {"part-3": -0.08}, tasks=40, seed=4, started_at=now),
+        *part_runs(screen_of(EIGHT), {"part-3": -0.13}, tasks=40, repeats=1),
+    ]
+    version = {"without-part-3": {"arm": "without-part-3", "number": 1, "begun_at": "2026-01-01T00:00:00Z"}}
+    sets = {**paired, **screen_of(EIGHT)}
+    store = write_part_store(tmp_path / "s", runs, sets, "leave-one-out", "screen")
+    edit_experiment(tmp_path / "s", versions=version, current={name: name for name in sets})
+    _, payload = answer(capsys, store)
+
+    assert by_part(payload)["part-3"]["verdict"] == "hurts"

@@ -218,3 +218,19 @@ def test_an_arm_may_extend_an_arm_that_a_design_makes(suite: PartSuite) -> None:
     assert suite.complaint(parts, '"a"', settings=more.replace("all-parts", "all-part")) == (
         'arms.terse.extends: there is no arm "all-part". Did you mean "all-parts"?'
     )
+
+
+def test_an_arm_can_leave_out_parts_of_the_arm_that_it_extends(suite: PartSuite) -> None:
+    smaller = '[arms.smaller]\nextends = "full"\nwithout = ["testing", "slow"]\n[arms.written]\nextends = "plain"\n'
+    twin = smaller + 'parts = ["style", "kind", "intro"]\nsame_as = "smaller"\n'
+    arms = suite.load(ALL_SECTIONS, '"slow", "intro", "kind", "style", "testing"', settings=twin).arms
+
+    assert arms["smaller"].fingerprint == arms["written"].fingerprint != arms["full"].fingerprint
+
+
+def test_only_parts_of_the_extended_arm_can_be_left_out(suite: PartSuite) -> None:
+    smaller = '[arms.smaller]\nextends = "full"\nwithout = ["style"]\n'
+
+    assert "arms.smaller.without names 'style', which is no part of the arm that it extends" in suite.complaint(
+        ALL_SECTIONS, '"slow"', settings=smaller
+    ).replace('"', "'")

@@ -40,7 +40,7 @@ def write_selection(
     chosen: TaskList, folder: Path, *, suite: str | None, experiment: ExperimentFile | None
 ) -> WrittenSelection:
     """Write the list, and the suite of the same tasks; a folder that has either is refused."""
-    source = _find_suite(suite, experiment)
+    source = find_store_suite(suite, experiment)
     for name in (TASK_LIST_FILE, SUITE_FILE):
         if (folder / name).exists():
             raise UsageError(f"{folder / name} is already there and not overwritten; name another folder with -o.")
@@ -59,7 +59,7 @@ def _without_unknown(table: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in table.items() if value is not None}
 
 
-def _find_suite(named: str | None, experiment: ExperimentFile | None) -> Path | None:
+def find_store_suite(named: str | None, experiment: ExperimentFile | None) -> Path | None:
     """The suite that the user names, or the one of this folder or just below it that the store was made for."""
     if named is not None:
         return suite_path(Path(named))

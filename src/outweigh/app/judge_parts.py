@@ -24,9 +24,10 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.model.run_record import RunRecord
 from outweigh.prices import price_tables
 from outweigh.report.document import Report
-from outweigh.report.parts_json import JointArm, PartSavings, PartsPage, parts_payload
+from outweigh.report.parts_json import BaseArm, JointArm, PartSavings, PartsPage, parts_payload
 from outweigh.report.parts_page import parts_report
 from outweigh.score.composite import PROFILES
+from outweigh.store.arm_versions import suite_arm
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Decision, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, JUDGE_SCORE, PASS_RATE
@@ -119,7 +120,8 @@ def _arrange(experiment: ExperimentFile) -> PartArms:
     screened = [name for design in experiment.designs if design.kind == SCREEN for name in design.arms]
     names = dict.fromkeys((experiment.baseline, *experiment.candidates, *screened))
     sets = {name: frozenset(experiment.parts.get(name, ())) for name in names if name in experiment.arms}
-    order = dict.fromkeys(part for parts in sorted(experiment.parts.values(), key=len, reverse=True) for part in parts)
+    known = (*(design.parts for design in experiment.designs), *experiment.parts.values())
+    order = dict.fromkeys(part for parts in known for part in parts)
     return arrange_part_arms(sets, _reference(experiment), experiment.designs, tuple(order))
 
 
@@ -159,6 +161,8 @@ def judge_store_parts(request: PartsRequest) -> PartsResult:
         baseline=arms.baseline,
         stores=tuple(store.name for store in request.evidence.stores.stores),
         baseline_parts=tuple(part for part in arms.parts if part in arms.sets[arms.baseline]),
+        base=base_arm(judged),
+        screen_base=_design_base(judged, SCREEN),
         parts=parts,
         savings=dict(_savings(judged, turns, request.turns_per_month)),
         joint=tuple(_joint_arm(name, left_out, judged) for name, left_out in arms.joint.items()),
@@ -170,6 +174,23 @@ def judge_store_parts(request: PartsRequest) -> PartsResult:
         warnings=tuple(dict.fromkeys(judged.evidence.warnings)),
     )
     return PartsResult(page=page, parts=parts)
+
+
+def base_arm(judged: JudgedArms) -> BaseArm:
+    """What the arms beside the baseline were made of, as the suite calls it."""
+    return _design_base(judged, "leave-one-out")
+
+
+def _design_base(judged: JudgedArms, kind: str) -> BaseArm:
+    """The arm that the last design of a kind added parts to; the baseline itself where there is none."""
+    experiment = judged.experiment
+    made = [design for design in experiment.designs if design.kind == kind]
+    name = made[-1].arm if made else judged.arms.baseline
+    return BaseArm(
+        name=suite_arm(name, experiment.versions),
+        parts=experiment.parts.get(name, ()),
+        model=made[-1].model if made and kind != SCREEN else None,
+    )
 
 
 def _pair(part: str, name: str, judged: JudgedArms, *, added: bool) -> PairedArms:

@@ -64,24 +64,24 @@ def _promote_candidate(case: PromotionCandidate, request: PromoteRequest, notify
         return _promotion_answer(case, refused, None, None)
     with GitUpstream.open(request.repository, request.remote) as upstream:
         basis = gather_basis(case, request, upstream)
-        forge, project = _choose_forge(request, upstream.address)
+        forge, project = choose_forge(request, upstream.address)
         destination = _destination(case, basis, redact_passwords(upstream.address), forge.name)
         refused = promotion_refusals(basis.state)
         if refused or not request.execute or not basis.changes:
             return _promotion_answer(case, refused, destination, None)
-        _require_forge(forge, project)
+        require_forge(forge, project)
         proposal = _proposal(case, basis, destination, request)
         done = open_pull_request(proposal, upstream, forge, project, notify)
     return _promotion_answer(case, (), destination, done)
 
 
-def _choose_forge(request: PromoteRequest, address: str) -> tuple[Forge, ForgeProject]:
+def choose_forge(request: PromoteRequest, address: str) -> tuple[Forge, ForgeProject]:
     """The forge and the project there, by the address of the remote."""
     project = parse_project(address, request.api)
     return cast("Forge", load_adapter("forge", request.forge or forge_name_of_host(project.host))), project
 
 
-def _require_forge(forge: Forge, project: ForgeProject) -> None:
+def require_forge(forge: Forge, project: ForgeProject) -> None:
     """Before anything is made: whether the forge can be asked at all."""
     if missing := forge.missing(project):
         raise UsageError(

@@ -142,7 +142,7 @@ def gather_basis(case: PromotionCandidate, request: PromoteRequest, upstream: Gi
     artifact = ArtifactFolder.of_store(case.store).read
     fingerprints = {name: _fingerprint(case, name) for name in (case.baseline, case.candidate)}
     before, after = (_identity(case, name, artifact) for name in fingerprints)
-    runs = _runs_by_arm(request.evidence)
+    runs = runs_by_arm(request.evidence)
     changes = tested_changes(before, after, artifact)
     into = request.into or upstream.default_branch()
     onto = upstream.tip(into)
@@ -160,7 +160,7 @@ def gather_basis(case: PromotionCandidate, request: PromoteRequest, upstream: Gi
             stored_arm_state(case.baseline, fingerprints[case.baseline], runs[case.baseline], artifact),
             stored_arm_state(case.candidate, fingerprints[case.candidate], runs[case.candidate], artifact),
         ),
-        never_run=_never_run(case, runs),
+        never_run=never_run_tasks(case.experiment, (case.baseline, case.candidate), runs),
         changed_files=len(changes),
         besides_files=differing_settings(before, after),
         moved_candidate=files.moved(case.candidate, after, set(new)),
@@ -256,7 +256,8 @@ def _overlay_by_path(arm: ArmIdentity) -> FilesByPath:
     return {file.path: file for file in arm.overlay}
 
 
-def _runs_by_arm(evidence: EvidenceRequest) -> dict[str, list[RunRecord]]:
+def runs_by_arm(evidence: EvidenceRequest) -> dict[str, list[RunRecord]]:
+    """Every run of the store, also those that do not count."""
     found: dict[str, list[RunRecord]] = defaultdict(list)
     for located in evidence.stores.read(skip_invalid=evidence.skip_invalid):
         if isinstance(located.record, RunRecord):
@@ -264,12 +265,14 @@ def _runs_by_arm(evidence: EvidenceRequest) -> dict[str, list[RunRecord]]:
     return found
 
 
-def _never_run(case: PromotionCandidate, runs: dict[str, list[RunRecord]]) -> tuple[str, ...]:
+def never_run_tasks(
+    experiment: ExperimentFile, arms: tuple[str, str], runs: dict[str, list[RunRecord]]
+) -> tuple[str, ...]:
     """Tasks of the suite without a run of both arms; an experiment that ends at a decision may leave some out."""
-    if case.experiment.looked_at is not None:
+    if experiment.looked_at is not None:
         return ()
-    done = [{run.trial.task_id for run in runs[name]} for name in (case.baseline, case.candidate)]
-    return tuple(task for task in case.experiment.counted_tasks if not all(task in arm for arm in done))
+    done = [{run.trial.task_id for run in runs[name]} for name in arms]
+    return tuple(task for task in experiment.counted_tasks if not all(task in arm for arm in done))
 
 
 def _notes(old: FilesByPath, new: FilesByPath, was: FilesByPath | None, now: FilesByPath) -> Iterator[str]:

@@ -74,7 +74,7 @@ def build_parser() -> Parser:
         "--candidate", metavar="ARM", action="append", help="the arm to promote (default: the only other arm)"
     )
     _add_repository_options(parser)
-    _add_forge_options(parser)
+    add_forge_options(parser)
     add_format_option(parser)
     return parser
 
@@ -89,7 +89,8 @@ def _add_repository_options(parser: Parser) -> None:
     )
 
 
-def _add_forge_options(parser: Parser) -> None:
+def add_forge_options(parser: Parser) -> None:
+    """How a pull request is opened."""
     group = parser.group("Pull request")
     group.add_argument("--forge", metavar="NAME", help="github, gitlab or git (default: by the remote's host)")
     group.add_argument("--api", metavar="URL", help="the address of the forge's API (default: by the remote's host)")

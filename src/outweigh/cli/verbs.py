@@ -73,6 +73,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
             below={
                 "list": _verb("parts_list", "list parts of a set-up and their tokens on every turn", takes_down=True),
                 "verdict": _verb("parts_verdict", "say which parts to keep, which can go and which hurt"),
+                "apply": _verb("parts_apply", "write the set-up without parts that a verdict allows to drop"),
             },
         ),
         "suite": Verb(

@@ -30,7 +30,7 @@ class SuiteFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Instructions:
+class PartInstructions:
     """Characters of one text: `place` is the position of its source among all, `spans` are what a part takes of it."""
 
     part: str
@@ -61,7 +61,7 @@ class SuiteParts:
     def __init__(self, parts: Mapping[str, PartSpec], files: SuiteFiles, source: str) -> None:
         self._parts = parts
         self._source = source
-        self._instructions = {each.part: each for each in _read_instructions(parts, files, source)}
+        self._instructions = {each.part: each for each in read_instructions(parts, files, source)}
 
     def compose(self, name: str, spec: ArmSpec, places: AgentFileLocations) -> ComposedArm:
         """The arm of this name with its parts; UsageError where two of them contradict each other."""
@@ -92,14 +92,16 @@ class SuiteParts:
         )
 
 
-def _read_instructions(parts: Mapping[str, PartSpec], files: SuiteFiles, source: str) -> Iterator[_Instructions]:
+def read_instructions(parts: Mapping[str, PartSpec], files: SuiteFiles, source: str) -> Iterator[PartInstructions]:
     """The instructions of every part. A section that any part names is not part of the section around it."""
     texts: dict[Path, str] = {}
     places: dict[Path, int] = {}
     named: dict[Path, dict[str, list[MarkdownSection]]] = {}
     for number, (part, what) in enumerate(parts.items()):
         if what.instructions is not None:
-            yield _Instructions(part=part, place=number, text=what.instructions, spans=((0, len(what.instructions)),))
+            yield PartInstructions(
+                part=part, place=number, text=what.instructions, spans=((0, len(what.instructions)),)
+            )
         elif what.instructions_file is not None:
             where = f"{source}: parts.{part}.instructions_file"
             path = files.file(what.instructions_file, where)
@@ -113,7 +115,7 @@ def _read_instructions(parts: Mapping[str, PartSpec], files: SuiteFiles, source:
         for part, own in by_part.items():
             whole = ((0, len(texts[path])),)
             spans = {span for section in own for span in own_spans(section, taken)} if own else whole
-            yield _Instructions(part=part, place=places[path], text=texts[path], spans=tuple(sorted(spans)))
+            yield PartInstructions(part=part, place=places[path], text=texts[path], spans=tuple(sorted(spans)))
 
 
 def _read_text(path: Path, where: str) -> str:
@@ -123,18 +125,18 @@ def _read_text(path: Path, where: str) -> str:
         raise UsageError(f"{where}: {path} is not UTF-8 text; save it as UTF-8.") from None
 
 
-def _compose_instructions(written: Sequence[_Instructions], own: str | None, where: str) -> str | None:
+def _compose_instructions(written: Sequence[PartInstructions], own: str | None, where: str) -> str | None:
     """The arm's own instructions and those of its parts; None where there are none."""
     if not written:
         return own
-    by_place: dict[int, list[_Instructions]] = {}
+    by_place: dict[int, list[PartInstructions]] = {}
     for each in written:
         by_place.setdefault(each.place, []).append(each)
     texts = [_join_spans(by_place[place], where) for place in sorted(by_place)]
     return _with_blank_lines((*(() if own is None else (own,)), *texts))
 
 
-def _join_spans(written: Sequence[_Instructions], where: str) -> str:
+def _join_spans(written: Sequence[PartInstructions], where: str) -> str:
     """What parts take of one text, in its order."""
     spans = sorted((span, each.part) for each in written for span in each.spans)
     for ((_, end), one), ((start, _), other) in pairwise(spans):

@@ -32,7 +32,10 @@ class McpServer(Spec, frozen=True, kw_only=True):
 
 
 class ArmSpec(Spec, frozen=True, kw_only=True):
-    """An arm as the suite file writes it; what is left out comes from the arm it extends."""
+    """An arm as the suite file writes it; what is left out comes from the arm it extends.
+
+    `without` are parts of the arm that it extends which it does not have.
+    """
 
     extends: SafeName | None = None
     agent: SafeName | None = None
@@ -42,6 +45,7 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
     tier: TierNumber | None = None
     inherit: InheritSpec | None = None
     parts: list[SafeName] = []  # noqa: RUF012
+    without: list[SafeName] = []  # noqa: RUF012
     files: WorkspacePath | None = None
     from_git: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
     git_folder: WorkspacePath | None = None

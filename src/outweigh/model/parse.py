@@ -55,7 +55,10 @@ def _merge(parent: ArmSpec, child: ArmSpec) -> ArmSpec:
             changes[field] = {**theirs, **mine}
         elif field not in ("extends", "tier", "inherit", "same_as") and mine is None:
             changes[field] = theirs
-    return msgspec.structs.replace(child, extends=None, **changes)
+    kept = [part for part in (*parent.parts, *child.parts) if part not in child.without]
+    return msgspec.structs.replace(
+        child, extends=None, **{**changes, "parts": list(dict.fromkeys(kept)), "without": []}
+    )
 
 
 _CATEGORY_STYLE = ("requirements", "categories")
@@ -136,6 +139,14 @@ def _check_arm(name: str, suite: SuiteSpec, document: SourceDocument) -> None:
         raise document.error(("arms", name), f"arms.{name} has no agent; name one, or extend an arm that has one.")
     if arm.provider is not None and arm.provider not in suite.providers:
         raise _unknown_provider(name, arm.provider, suite, document)
+    extended = suite.arms[name].extends
+    known = [] if extended is None else inherit(extended, suite.arms).parts
+    if foreign := [part for part in suite.arms[name].without if part not in known]:
+        raise document.error(
+            ("arms", name, "without"),
+            f"arms.{name}.without names {quote_value(foreign[0])}, which is no part of the arm that it extends; leave "
+            "it out.",
+        )
     for part in suite.arms[name].parts:
         if part not in suite.parts:
             raise document.error(("arms", name, "parts"), f"arms.{name}.parts names {_not_a_part(part, suite)}")

@@ -11,6 +11,8 @@ from outweigh.stats.estimate import Estimate, Interval
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.part_verdict import PartDecision, PartVerdict
 
+LONGEST_NAME = 60
+
 
 class PartSavings(Struct, frozen=True, kw_only=True):
     """What a part costs on every turn, and in a month of so many turns."""
@@ -28,12 +30,48 @@ class JointArm(Struct, frozen=True, kw_only=True):
     refusals: tuple[str, ...]
 
 
+class BaseArm(Struct, frozen=True, kw_only=True):
+    """The arm of the suite that arms are made of by adding parts or leaving them out; `model` is that of the design."""
+
+    name: str
+    parts: tuple[str, ...]
+    model: str | None = None
+
+    def arm_lines(self, name: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """What to write into a suite to get an arm with these parts."""
+        added = tuple(part for part in parts if part not in self.parts)
+        without = tuple(part for part in self.parts if part not in parts)
+        return (
+            f"[arms.{name}]",
+            f'extends = "{self.name}"',
+            *((f"parts = [{quote_parts(added)}]",) if added else ()),
+            *((f"without = [{quote_parts(without)}]",) if without else ()),
+            *((f'model = "{self.model}"',) if self.model is not None else ()),
+        )
+
+
+def quote_parts(names: tuple[str, ...]) -> str:
+    """Names as a suite lists them."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def joint_arm_name(dropped: tuple[str, ...]) -> str:
+    """What an arm without these parts is called."""
+    name = f"without-{'-'.join(dropped)}"
+    return name if len(name) <= LONGEST_NAME else f"without-{len(dropped)}-parts"
+
+
 class PartsPage(Struct, frozen=True, kw_only=True):
-    """Everything that the page shows. `shortlist` is how many parts of a screen are to be confirmed."""
+    """Everything that the page shows. `shortlist` is how many parts of a screen are to be confirmed.
+
+    `base` is what further arms are made of, `screen_base` what those of the screen were made of.
+    """
 
     baseline: str
     stores: tuple[str, ...]
     baseline_parts: tuple[str, ...]
+    base: BaseArm
+    screen_base: BaseArm
     parts: tuple[PartVerdict, ...]
     savings: Mapping[str, PartSavings]
     joint: tuple[JointArm, ...]

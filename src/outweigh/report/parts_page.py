@@ -8,13 +8,14 @@ from outweigh.compare.part_effects import DesignEffects, MetricEffects, PartEffe
 from outweigh.errors import quote_names
 from outweigh.report.document import Block, BulletList, CodeBlock, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_change, format_count, format_dollars, pluralize
-from outweigh.report.parts_json import PartsPage, parts_payload
+from outweigh.report.parts_json import BaseArm, PartsPage, joint_arm_name, parts_payload, quote_parts
 from outweigh.stats.estimate import Estimate, Interval
 from outweigh.verdict.decision import Decision, Gate, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, GateRole
 from outweigh.verdict.part_verdict import Need, PartDecision, PartVerdict
 
 SUITE_FILE = "suite.toml"
+ALL_PARTS = "all-parts"
 SHOWN_PAIRS = 6
 
 
@@ -237,7 +238,7 @@ def _next_steps(page: PartsPage) -> Iterator[CodeBlock]:
     if page.unconfirmed:
         yield CodeBlock(
             title=f"Next: confirm the shortlist of the screen. Add this to {SUITE_FILE}, and run it",
-            lines=(*leave_one_out_lines(page.unconfirmed), "", _run_command(page)),
+            lines=(*_confirmation_lines(page), "", _run_command(page)),
         )
     allowed = [joint for joint in page.joint if not joint.refusals]
     single = [part.part for part in page.parts if part.may_drop]
@@ -249,29 +250,26 @@ def _next_steps(page: PartsPage) -> Iterator[CodeBlock]:
     if len(page.droppable) > 1 and all(set(joint.parts) != set(page.droppable) for joint in page.joint):
         yield CodeBlock(
             title=f"Next: judge an arm without all of them together. Add this to {SUITE_FILE}, and run it",
-            lines=(*joint_arm_lines(page.baseline, page.baseline_parts, page.droppable), "", _run_command(page)),
+            lines=(*_joint_lines(page), "", _run_command(page)),
         )
 
 
-def leave_one_out_lines(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """What makes a pair of arms for each of these parts."""
-    return ("[[designs]]", 'kind = "leave-one-out"', f"parts = [{_quoted(parts)}]")
+def _joint_lines(page: PartsPage) -> tuple[str, ...]:
+    left = tuple(part for part in page.baseline_parts if part not in page.droppable)
+    return page.base.arm_lines(joint_arm_name(page.droppable), left)
 
 
-def joint_arm_lines(baseline: str, parts: tuple[str, ...], dropped: tuple[str, ...]) -> tuple[str, ...]:
-    """An arm that has all parts of the baseline but these."""
-    left = tuple(part for part in parts if part not in dropped)
-    return (f"[arms.{joint_arm_name(dropped)}]", f'extends = "{baseline}"', f"parts = [{_quoted(left)}]")
-
-
-def joint_arm_name(dropped: tuple[str, ...]) -> str:
-    """What an arm without these parts is called."""
-    name = f"without-{'-'.join(dropped)}"
-    return name if len(name) <= 60 else f"without-{len(dropped)}-parts"
-
-
-def _quoted(names: tuple[str, ...]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
+def _confirmation_lines(page: PartsPage) -> Iterator[str]:
+    """What makes a pair of arms for each part of the shortlist, beside all other parts."""
+    every = tuple(part.part for part in page.parts)
+    base = page.screen_base
+    if set(base.parts) != set(every):
+        yield from BaseArm(name=base.name, parts=base.parts).arm_lines(ALL_PARTS, every)
+        yield ""
+    yield "[[designs]]"
+    yield 'kind = "leave-one-out"'
+    yield f'arm = "{base.name if set(base.parts) == set(every) else ALL_PARTS}"'
+    yield f"parts = [{quote_parts(page.unconfirmed)}]"
 
 
 def _run_command(page: PartsPage) -> str:
