@@ -1,10 +1,13 @@
 """`outweigh import` of an experiment of ProjectScylla, from its folders to a comparison of tiers."""
 
+import csv
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import pytest
 from tests.interop.scylla.scylla_experiments import a_run, an_experiment
-from tests.interop.scylla.study_tables import StudyShape, write_study
+from tests.interop.scylla.study_tables import StudyShape, write_study, write_table
 
 
 def test_an_experiment_is_found_by_its_folders_and_its_tiers_are_compared(outweigh: Any, tmp_path: Path) -> None:
@@ -58,3 +61,27 @@ def test_a_wrong_expression_for_tiers_ends_with_a_sentence(outweigh: Any, tmp_pa
 
     assert answer.code == 2
     assert "--tiers 'T(' is not a regular expression" in answer.err
+
+
+def test_the_page_and_the_table_of_an_imported_study_count_it_by_single_runs_too(outweigh: Any, tmp_path: Path) -> None:
+    study = write_study(tmp_path / "data", shape=StudyShape(subtests=(2, 2), tests=2, repeats=2))
+    outweigh("import", str(tmp_path / "data"), "-o", str(tmp_path / "runs"))
+
+    shown = outweigh("ladder", str(tmp_path / "runs"), "--verbose").out
+    outweigh("ladder", str(tmp_path / "runs"), "-o", str(tmp_path / "ladder.csv"))
+
+    scores = [row["score"] for row in study.runs if row["tier"] == "T1"]
+    (row,) = [line.split() for line in shown.partition("Tiers by single runs")[2].splitlines() if "  T1 " in line]
+    assert row[:3] == ["T1", "2", "8"]
+    assert f"{fmean(scores):.3f}" in row
+    with (tmp_path / "ladder.csv").open(newline="") as stream:
+        figures = {(line["name"], line["figure"]): line["value"] for line in csv.DictReader(stream)}
+    assert float(figures["T1", "run_level.score.mean"]) == pytest.approx(fmean(scores))
+
+
+def test_a_ladder_of_runs_without_stated_results_has_no_such_table(outweigh: Any, tmp_path: Path) -> None:
+    study = write_study(tmp_path / "data", shape=StudyShape(subtests=(1, 1), tests=2, repeats=2))
+    write_table(tmp_path / "data/runs.csv", [row | {"score": ""} for row in study.runs])
+    outweigh("import", str(tmp_path / "data"), "-o", str(tmp_path / "runs"))
+
+    assert "single runs" not in outweigh("ladder", str(tmp_path / "runs"), "--verbose").out

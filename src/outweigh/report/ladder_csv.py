@@ -32,6 +32,8 @@ def _rows(payload: Mapping[str, Any]) -> Iterator[Row]:
             yield from _figures(("sub-arm", tier["tier"], sub_arm["name"]), sub_arm)
     for arm in payload["tiers"]:
         yield from _figures(("arm", arm["tier"], arm["arm"]), arm)
+    for tier in payload["run_level"]["tiers"]:
+        yield from _figures(("tier", tier["tier"], tier["name"]), tier, "run_level.")
 
 
 def _figures(first: Row, figures: Mapping[str, Any], within: str = "") -> Iterator[Row]:

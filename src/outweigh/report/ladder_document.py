@@ -29,6 +29,7 @@ from outweigh.report.ladder_tables import (
     tier_table,
     unknown_figures,
 )
+from outweigh.report.run_level import run_level_table
 
 MOST_WARNING_LINES = 2
 
@@ -54,6 +55,7 @@ def ladder_report(study: LadderStudy) -> Report:
         *token_figures(ladder),
         *_configurations(ladder),
         Details(title="Every figure of every tier", blocks=tuple(_every_figure(ladder))),
+        *_by_single_runs(ladder),
         *_judges(study),
         Details(title="Methods", blocks=(methods,)),
         *_warnings(payload["warnings"]),
@@ -112,6 +114,13 @@ def _points(study: LadderStudy) -> Iterator[tuple[str, str]]:
 def _named(names: tuple[str, ...], most: int = 5) -> str:
     shown = ", ".join(names[:most]) or "unknown"
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _by_single_runs(ladder: Ladder) -> list[Block]:
+    """Only where the source of the runs states results, because then it may have published such a table."""
+    if ladder.run_level.score_of != "stated":
+        return []
+    return [Details(title="By single runs", blocks=(run_level_table(ladder.run_level),))]
 
 
 def _configurations(ladder: Ladder) -> list[Block]:

@@ -1,8 +1,10 @@
-"""A ladder counted by single runs, as JSON."""
+"""A ladder counted by single runs, as JSON and as a table."""
 
 from msgspec import to_builtins
 
-from outweigh.compare.run_level import RunGroup, RunLevel, Spread
+from outweigh.compare.run_level import RunGroup, RunLevel, Spread, TierOfRuns
+from outweigh.report.document import Table
+from outweigh.report.formatting import UNKNOWN
 from outweigh.report.json_output import Payload, interval_payload
 
 
@@ -46,3 +48,34 @@ def _spread_payload(spread: Spread) -> Payload:
         "skewness": spread.skewness,
         "excess_kurtosis": spread.excess_kurtosis,
     }
+
+
+def run_level_table(level: RunLevel) -> Table:
+    """Every tier by its single runs, with as many digits as ProjectScylla prints."""
+    return Table(
+        title="Tiers by single runs, as ProjectScylla publishes them (runs of one task are not independent)",
+        columns=("", "arms", "runs", "pass rate (95 %)", "score", "sd", "median", "consistency", "cost of a pass"),
+        rows=tuple(_row(tier) for tier in level.tiers),
+    )
+
+
+def _row(tier: TierOfRuns) -> tuple[str, ...]:
+    runs, score = tier.runs, tier.runs.score.description
+    inside = runs.pass_rate.interval
+    interval = "" if inside is None else f" ({inside.low:.3f} to {inside.high:.3f})"
+    price = runs.cost_of_pass_usd.value
+    return (
+        tier.name,
+        str(tier.arms),
+        str(runs.runs),
+        f"{_three_digits(runs.pass_rate.point)}{interval}",
+        _three_digits(score.mean),
+        _three_digits(score.sample_std),
+        _three_digits(score.median),
+        _three_digits(runs.consistency.value),
+        UNKNOWN if price is None else f"${price:.2f}",
+    )
+
+
+def _three_digits(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.3f}"
