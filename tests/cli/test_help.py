@@ -45,6 +45,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copytree(EXAMPLES / "skill" / "release-notes", place / "release-notes")
     for name in ("nightly.csv", "map.toml"):
         copy(EXAMPLES / "table" / name, place)
+    copytree(EXAMPLES / "skill" / "release-notes", place / ".claude" / "skills" / "release-notes")
+    (place / "CLAUDE.md").write_text("# Testing\nRun pytest.\n\n# Style\nShort functions.\n")
+    (place / ".mcp.json").write_text('{"mcpServers": {"clock": {"command": "clock"}}}')
     sets = leave_one_out(("style",))
     (place / "outweigh-runs").mkdir()
     write_part_store(place / "outweigh-runs" / "parts", part_runs(sets, {"style": 0.4}, tasks=12), sets)

@@ -78,8 +78,8 @@ def measure_parts(request: MeasureRequest) -> MeasuredSetup:
         return _not_measured(request, request.obstacle)
     if not request.parts:
         return _not_measured(request, f"{request.arm.agent} reads nothing of this set-up")
-    with _composed_arms(request) as (arms, overlays):
-        try:
+    try:
+        with _composed_arms(request) as (arms, overlays):
             counter = _open_counter(request.counters)
             sent = _send_all(request, arms, overlays, counter)
             if counter.by_provider and sent[_WHOLE].is_uncounted:
@@ -87,8 +87,8 @@ def measure_parts(request: MeasureRequest) -> MeasuredSetup:
                 request = replace(request, counters={})
                 counter = _open_counter({})
                 sent = _send_all(request, arms, overlays, counter)
-        except UsageError as fault:
-            return _not_measured(request, str(fault))
+    except UsageError as fault:
+        return _not_measured(request, str(fault))
     return _compare(request, arms[_WHOLE], sent, counter)
 
 

@@ -7,12 +7,13 @@ from pathlib import PurePosixPath
 import msgspec
 
 from outweigh.app.setup_parts import SetupPart
-from outweigh.app.try_agent import PREFERRED_AGENTS
+from outweigh.app.try_agent import PREFERRED_AGENTS, SIMULATED_AGENTS
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.arm import Arm, ArmSpec, bare_arm
 from outweigh.plugins import adapter_names, installed_file_locations, load_adapter
+from outweigh.ports.agents import Agent
 from outweigh.report.part_list_page import PartTokens
 
 
@@ -27,11 +28,7 @@ def choose_arm(named: str | None, model: str | None, parts: Sequence[SetupPart],
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UsageError(f"-a: there is no agent {named!r}; there are {', '.join(known)}.{hint}")
     own = source.spec.arms.get(source.spec.baseline)
-    if (
-        own is not None
-        and own.agent is not None
-        and (named == own.agent or (named is None and reads(parts, own.agent)))
-    ):
+    if own is not None and own.agent is not None and _is_usable(own.agent, named, parts):
         return ArmSpec(
             agent=own.agent,
             model=model or own.model,
@@ -44,18 +41,34 @@ def choose_arm(named: str | None, model: str | None, parts: Sequence[SetupPart],
     return ArmSpec(agent=named or _first_reader(parts), model=model)
 
 
+def _is_usable(own: str, named: str | None, parts: Sequence[SetupPart]) -> bool:
+    """Whether the suite's own agent is the one: it is named, or reads the set-up and no real one would do better."""
+    if named is not None:
+        return named == own
+    return reads(parts, own) and not (own in SIMULATED_AGENTS and _installed_readers(parts))
+
+
+def _readers(parts: Sequence[SetupPart]) -> list[str]:
+    return [name for name in PREFERRED_AGENTS if reads(parts, name)]
+
+
+def _installed_readers(parts: Sequence[SetupPart]) -> list[str]:
+    return [name for name in _readers(parts) if explain_missing(ArmSpec(agent=name)) is None]
+
+
 def _first_reader(parts: Sequence[SetupPart]) -> str:
     """The first agent that reads the set-up and is installed; the first that reads it where none is."""
-    readers = [name for name in PREFERRED_AGENTS if reads(parts, name)] or list(PREFERRED_AGENTS)
-    installed = [name for name in readers if explain_missing(ArmSpec(agent=name)) is None]
-    return (installed or readers)[0]
+    return (_installed_readers(parts) or _readers(parts) or PREFERRED_AGENTS)[0]
 
 
 def explain_missing(arm: ArmSpec) -> str | None:
-    """Why the agent of an arm cannot be started here; None where it can."""
+    """Why the agent of an arm cannot be measured here; None where it can."""
     agent = arm.agent or ""
     whole: Arm = msgspec.structs.replace(bare_arm("bare", agent, arm.model), options=arm.options)
-    missing: str | None = load_adapter("agent", agent).missing(whole)
+    adapter: Agent = load_adapter("agent", agent)
+    if not adapter.uses_model(whole):
+        return f"{agent} sends no requests to a model, so there is nothing to measure; name another agent with -a"
+    missing = adapter.missing(whole)
     return None if missing is None else missing.removeprefix("arms.bare: ")
 
 

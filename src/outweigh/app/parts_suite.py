@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import msgspec
 
@@ -18,6 +19,7 @@ from outweigh.app.new_files import write_files
 from outweigh.app.setup_parts import SetupPart, SetupParts
 from outweigh.app.suite_selection import read_suite
 from outweigh.app.try_suite import moved_settings, task_places, untouched_tasks, with_exported_addresses
+from outweigh.engine.load_arms import FILE_OPTIONS
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
 from outweigh.interop.suite_writer import non_default_fields
@@ -114,7 +116,14 @@ class PartsSuiteDraft:
             instructions=self.setup.fixed or None,
             files=INCLUDED_FOLDER if self._included() else None,
             secrets=sorted({*self.arm.secrets, *(name for part in self.parts for name in part.secrets)}),
+            options=self._moved_options(),
         )
+
+    def _moved_options(self) -> dict[str, Any]:
+        """The options of the agent; files of the other suite, as this one names them."""
+        folder, options = self.folder.resolve(), self.arm.options
+        own = {key: str(self.source.folder / str(options[key])) for key in FILE_OPTIONS if key in options}
+        return {**options, **{key: os.path.relpath(path, folder) for key, path in own.items()}}
 
     def _included(self) -> dict[str, DraftFile]:
         """Configuration that instructions include. Other files, such as a README, stay as each task's workspace has
