@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.bundles import JUDGMENTS, Change, forge, members, small_bundle
+from tests.cli.bundles import JUDGMENTS, Change, forge, members, small_bundle, small_store
 from tests.cli.stores import write_store
 from tests.conftest import Outweigh
+from tests.web.decided_store import decided_store
 
 from outweigh.app.verify_bundle import verify_bundle
 from outweigh.cli.main import main
@@ -182,6 +183,32 @@ def test_a_page_that_nothing_vouches_for_is_named(outweigh: Outweigh, bundle: Pa
 
     assert code == 1
     assert found["faults"] == [f"{name} belongs to no store and to no table"]
+
+
+def test_a_file_that_no_number_depends_on_is_named(outweigh: Outweigh, tmp_path: Path) -> None:
+    store = small_store(tmp_path / "store")
+    (store / "labels.csv").write_text("run_id,label\ntask-1/new/1,pass\n")
+    assert main(("store", "bundle", str(store), "-o", str(tmp_path / "study.zip"))) == 0
+    labels = {"stores/small/labels.csv": swap(b"pass", b"fail")}
+
+    code, found, _ = answer_of(outweigh, forge(tmp_path / "study.zip", tmp_path / "forged", labels))
+
+    assert code == 1
+    (table,) = [each for each in found["tables"] if each["state"] != "same"]
+    (change,) = table["changes"]
+    assert "stores/small/labels.csv" in change["where"]
+
+
+def test_a_transcript_that_is_not_what_its_run_names_is_named(outweigh: Outweigh, tmp_path: Path) -> None:
+    decided_store(tmp_path / "store", tmp_path / "suite")
+    assert main(("store", "bundle", str(tmp_path / "store"), "-o", str(tmp_path / "study.zip"))) == 0
+    name = next(name for name in members(tmp_path / "study.zip") if "/artifacts/" in name)
+
+    forged = forge(tmp_path / "study.zip", tmp_path / "forged", {name: lambda content: content + b" "})
+    code, found, _ = answer_of(outweigh, forged)
+
+    assert code == 1
+    assert "trajectory.json of task-" in found["faults"][0]
 
 
 def test_a_table_that_was_taken_out_is_named(outweigh: Outweigh, bundle: Path, tmp_path: Path) -> None:

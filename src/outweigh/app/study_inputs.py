@@ -14,21 +14,25 @@ from outweigh.compare.evidence import gather
 from outweigh.model.pricing import ModelPrices, PriceTable, PriceTables
 from outweigh.prices import GenaiPrices, read_prices
 from outweigh.report.render_csv import escape_formula
+from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.store import StoreSet
-from outweigh.store.store_files import record_files
+from outweigh.store.store_files import files_to_keep
 
 
 def tabulate_records(stores: StoreSet) -> bytes:
-    """Every line of every log, with its hash: where a record was changed, this says which."""
+    """Every record and every other file of the stores with its hash: where one was changed, this says which."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(("file", "line", "schema", "about", "sha256"))
     for store in stores.stores:
-        for file in () if store.folder is None else record_files(store.folder):
-            for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+        for file in () if store.folder is None else files_to_keep(store.folder, artifacts=False):
+            content, place = file.read_bytes(), f"{store.name}/{file.name}"
+            if file.suffix != RECORDS_SUFFIX:
+                table.writerow((place, "", "", "", sha256(content).hexdigest()))
+                continue
+            for number, line in enumerate(content.splitlines(), start=1):
                 about = [escape_formula(word) for word in _about(line)]
-                digest = sha256(line).hexdigest()
-                table.writerow((f"{store.name}/{file.name}", number, *about, digest))
+                table.writerow((place, number, *about, sha256(line).hexdigest()))
     return text.getvalue().encode()
 
 
