@@ -11,6 +11,7 @@ from calibration.judge_cells import JUDGE_SECTIONS
 from calibration.ledger_cells import LEDGER_SECTIONS
 from calibration.look_cells import LOOK_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
+from calibration.part_cells import PART_SECTIONS
 from calibration.pin_cells import PIN_SECTIONS
 from calibration.plan_cells import PLAN_SECTIONS
 from calibration.repeat_cells import REPEAT_SECTIONS
@@ -27,6 +28,7 @@ SECTIONS: tuple[Section, ...] = (
     *REPEAT_SECTIONS,
     *CHOSEN_SECTIONS,
     *INHERIT_SECTIONS,
+    *PART_SECTIONS,
     *MISSING_SECTIONS,
     *AGE_SECTIONS,
     *RIVAL_SECTIONS,
