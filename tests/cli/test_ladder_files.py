@@ -52,6 +52,12 @@ def test_the_table_has_one_row_per_figure_and_no_name_is_a_formula(outweigh: Any
     assert float(found["skills", "pass_rate"]) == payload["tiers"][1]["pass_rate"]
     assert (f"'{FORMULA}", "pass_rate") in found
     assert found["plain", "composite_median"] == ""
+    step = next(row for row in rows if (row["level"], row["figure"]) == ("contrast", "quality.difference"))
+    assert step["name"] == "skills over plain"
+    assert float(step["low"]) == payload["steps"][0]["simultaneous_interval"]["low"]
+    unknown = next(row for row in rows if (row["level"], row["figure"]) == ("tier", "r_prog"))
+    assert unknown["value"] == ""
+    assert unknown["unknown_because"]
 
 
 def test_a_folder_gets_every_format_and_every_figure_twice(outweigh: Any, store: str, tmp_path: Path) -> None:

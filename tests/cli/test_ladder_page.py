@@ -100,7 +100,59 @@ def test_figures_are_drawn_of_what_is_known(outweigh: Any, tmp_path: Path, judge
     outweigh("ladder", store, "-o", f"{tmp_path}/out/")
 
     drawn = {path.stem for path in (tmp_path / "out" / "figures").glob("*.svg")}
-    always = {"steps", "uplift", "uplift-of-sub-arms", "cost-quality", "tokens-by-component"}
+    always = {"steps", "uplift", "contrasts", "uplift-of-sub-arms", "cost-quality", "tokens-by-component"}
     assert drawn == (always | {"judge-agreement"} if judged else always)
     quality = (tmp_path / "out" / "figures" / "steps.csv").read_text().splitlines()[0]
     assert quality == f"level,tier,name,{'composite' if judged else 'pass_rate'},low,high,grade"
+
+
+def write_two_tiers(folder: Path, better: bool) -> str:
+    """Twelve tasks of mixed difficulty on two tiers, of which the second solves many more, or as many."""
+    runs = [
+        a_run(
+            f"task-{task}", arm, repeat, passed=(task * 7 + repeat * 3) % 10 < (8 if arm == "skills" and better else 3)
+        )
+        for arm in ("plain", "skills")
+        for task in range(12)
+        for repeat in range(1, 6)
+    ]
+    return write_store(folder, runs, ["plain", "skills"], tiers={"plain": 0, "skills": 1})
+
+
+def test_a_tier_is_called_better_only_where_chance_does_not_explain_it(outweigh: Any, tmp_path: Path) -> None:
+    clear, same = (
+        " ".join(outweigh("ladder", write_two_tiers(tmp_path / name, better=name == "clear")).out.split())
+        for name in ("clear", "same")
+    )
+
+    assert "Better than 0. plain beyond what chance explains: 1. skills" in clear
+    assert "No tier is shown to differ from 0. plain" in same
+
+
+def test_the_methods_name_the_tests_that_were_made(outweigh: Any, tmp_path: Path) -> None:
+    store = write_two_tiers(tmp_path / "store", better=True)
+
+    methods = outweigh("ladder", store, "--format", "json").json()["methods"]
+
+    assert "Whether tiers differ at all was tested by Friedman's test over tasks" in methods
+    assert "1 contrast of tiers was tested together by max-t from 2,000 bootstrap draws, seed 0" in methods
+    assert "shares of 2,000 bootstrap draws of tasks" in methods
+
+
+def test_one_task_gives_no_test_and_no_sentence_about_one(outweigh: Any, tmp_path: Path) -> None:
+    runs = [a_run("task", arm, repeat, passed=repeat > 1) for arm in ("plain", "skills") for repeat in (1, 2, 3)]
+    store = write_store(tmp_path / "store", runs, ["plain", "skills"], tiers={"plain": 0, "skills": 1})
+
+    page = outweigh("ladder", store, "--format", "json").json()["methods"]
+
+    assert "max-t" not in page
+    assert "Friedman" not in page
+    assert "Probabilities" not in page
+    assert outweigh("ladder", store, "-o", f"{tmp_path}/out/").code == 0
+
+
+def test_a_single_tier_has_a_page(outweigh: Any, tmp_path: Path) -> None:
+    store = write_store(tmp_path / "store", [a_run("task", "plain", 1)], ["plain"], tiers={"plain": 0})
+
+    assert outweigh("ladder", store, "-o", f"{tmp_path}/out/").code == 0
+    assert outweigh("ladder", store).out.startswith("1 tier from 0. plain")

@@ -7,8 +7,9 @@ from outweigh.app.evidence import read_evidence
 from outweigh.app.ladder import LadderRequest, ladder_of_evidence
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
-from outweigh.compare.ladder import Ladder
+from outweigh.compare.ladder import DRAWS, Ladder
 from outweigh.model.run_record import AgentIdentity, AgentKind
+from outweigh.report.figures.tiers import all_contrasts
 from outweigh.report.ladder_document import LadderStudy
 from outweigh.report.ladder_methods import MethodsFacts
 from outweigh.score.run_score import Score
@@ -35,6 +36,7 @@ def _gather_facts(
     counted = [score for score in scores if score.counted]
     trials = Counter((score.arm, score.task_id) for score in counted)
     intervals = _known_intervals(ladder)
+    tested = [each for each in all_contrasts(ladder) if each.difference.adjusted is not None]
     judges = () if panel is None else panel.judges
     return MethodsFacts(
         arms=len(arms),
@@ -64,6 +66,12 @@ def _gather_facts(
         judgments=sum(sum(judge.answers.values()) for judge in judges),
         unusable_judgments=sum(sum(judge.invalid.values()) for judge in judges),
         cost_sources=_cost_sources(counted),
+        omnibus_tests=_omnibus_tests(ladder),
+        contrasts=len(tested),
+        contrast_draws=DRAWS if tested else 0,
+        contrast_seed=ladder.seed,
+        is_holm_shown=any(each.difference.holm is not None for each in tested),
+        chance_draws=DRAWS if any(each.chance_best is not None for each in ladder.tier_standings.values()) else 0,
         interval_level=None if not intervals else intervals[0].level,
         interval_methods=tuple(dict.fromkeys(interval.method for interval in intervals)),
     )
@@ -97,3 +105,14 @@ def _cost_sources(counted: Sequence[Score]) -> dict[str, int]:
 def _known_intervals(ladder: Ladder) -> list[Interval]:
     found = [figure.interval for tier in ladder.levels for figure in tier.figures.values()]
     return [interval for interval in found if interval is not None]
+
+
+def _omnibus_tests(ladder: Ladder) -> tuple[str, ...]:
+    """The tests that could be made."""
+    omnibus = ladder.tests.omnibus
+    tests = {
+        "Friedman's test over tasks": omnibus.friedman,
+        "the Kruskal–Wallis test over runs": omnibus.kruskal_wallis,
+        "the Scheirer–Ray–Hare test over runs": omnibus.scheirer_ray_hare.first,
+    }
+    return tuple(name for name, test in tests.items() if test.p_value is not None)

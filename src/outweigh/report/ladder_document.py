@@ -1,6 +1,6 @@
 """The page of `outweigh ladder`, and the screen that it prints: tiers, what chance explains, and what to do next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -8,23 +8,29 @@ from outweigh.compare.judge_agreement import PanelAgreement
 from outweigh.compare.ladder import Ladder
 from outweigh.report.document import Block, Details, KeyPoints, Report, Tone, optional_bullets
 from outweigh.report.figures.judge_reliability import judge_agreement_figures
+from outweigh.report.figures.tier_costs import cost_quality_figures, token_figures
 from outweigh.report.figures.tiers import (
-    cost_quality_figures,
+    contrast_figures,
+    contrast_mark,
     has_sub_arms,
     step_figures,
     sub_arm_figures,
     tier_title,
-    token_figures,
     uplift_figures,
 )
-from outweigh.report.formatting import count_of
+from outweigh.report.formatting import count_of, shorten_name
+from outweigh.report.interval_rows import ChangeMarker
 from outweigh.report.ladder_methods import MethodsFacts, methods_paragraph
 from outweigh.report.ladder_page import ladder_payload
 from outweigh.report.ladder_tables import (
     MOST_SUMMARY_TIERS,
     arm_table,
+    contrast_table,
     figure_table,
+    format_p,
+    omnibus_table,
     spread_table,
+    standing_table,
     sub_arm_table,
     tier_table,
     unknown_figures,
@@ -48,11 +54,12 @@ def ladder_report(study: LadderStudy) -> Report:
     methods = methods_paragraph(study.methods)
     blocks: list[Block] = [
         _facts(study),
-        *step_figures(ladder, {}),
+        *step_figures(ladder),
         *uplift_figures(ladder),
         tier_table(ladder),
-        *cost_quality_figures(ladder, {}),
+        *cost_quality_figures(ladder),
         *token_figures(ladder),
+        *_doubt(ladder),
         *_configurations(ladder),
         Details(title="Every figure of every tier", blocks=tuple(_every_figure(ladder))),
         *_by_single_runs(ladder),
@@ -65,6 +72,7 @@ def ladder_report(study: LadderStudy) -> Report:
         tone=Tone.PLAIN,
         blocks=tuple(blocks),
         payload={**payload, "methods": methods.text},
+        lead=_differences(ladder),
     )
 
 
@@ -85,8 +93,31 @@ def ladder_summary(study: LadderStudy, *, verbose_command: str | None = None) ->
 
 
 def _headline(ladder: Ladder) -> str:
-    best = f"best value: {ladder.contenders.best_value}" if ladder.contenders.best_value else "best value: unknown"
-    return f"{count_of(len(ladder.levels), 'tier')} from {tier_title(ladder.levels[0])}; {best}"
+    """How many tiers, and the one whose passes are cheapest, with those that cannot be told from it."""
+    best = ladder.tier_contenders.best_values or ("unknown",)
+    doubt = "" if len(best) == 1 else ", which cannot be told apart"
+    first = shorten_name(tier_title(ladder.levels[0]))
+    return f"{count_of(len(ladder.levels), 'tier')} from {first}; best value: {_named(best, 2, 'or')}{doubt}"
+
+
+def _differences(ladder: Ladder) -> str:
+    """Which tiers differ from the first, in a sentence; nothing with one tier."""
+    if len(ladder.levels) < 2:
+        return ""
+    friedman, first = ladder.tests.omnibus.friedman, tier_title(ladder.levels[0])
+    omnibus = "" if friedman.p_value is None else f" (Friedman p {_equals(friedman.p_value)})"
+    titles = {tier.number: tier_title(tier) for tier in ladder.levels}
+    sentences = []
+    for mark in (ChangeMarker.BETTER, ChangeMarker.WORSE):
+        if names := [titles[each.tier] for each in ladder.tests.against_first if contrast_mark(each) is mark]:
+            sentences.append(f"{mark.value.capitalize()} than {first} beyond what chance explains: {_named(names)}.")
+    told = " ".join(sentences) or f"No tier is shown to differ from {first}."
+    return f"{told.removesuffix('.')}{omnibus}."
+
+
+def _equals(p_value: float) -> str:
+    shown = format_p(p_value)
+    return shown if shown.startswith("<") else f"= {shown}"
 
 
 def _facts(study: LadderStudy) -> KeyPoints:
@@ -104,16 +135,50 @@ def _facts(study: LadderStudy) -> KeyPoints:
 
 def _points(study: LadderStudy) -> Iterator[tuple[str, str]]:
     ladder = study.ladder
-    yield "Frontier", _named(ladder.contenders.frontier)
+    if differences := _differences(ladder):
+        yield "Differ", differences.removesuffix(".")
+    yield "Best value", _contenders(ladder.contenders.best_values)
+    yield "Frontier", _contenders(ladder.contenders.possible_frontier)
     if warnings := ladder_payload(ladder)["warnings"]:
         more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
         yield "Warning", warnings[0].removesuffix(".") + more
-    yield "More", "sub-arms, every figure with its interval, judges, methods and all warnings"
+    yield "More", "sub-arms, every figure with its interval, tests, judges, methods and all warnings"
 
 
-def _named(names: tuple[str, ...], most: int = 5) -> str:
-    shown = ", ".join(names[:most]) or "unknown"
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+def _contenders(names: Sequence[str]) -> str:
+    if not names:
+        return "unknown"
+    return names[0] if len(names) == 1 else f"{_named(names)}; the data cannot tell them apart"
+
+
+def _named(names: Sequence[str], most: int = 5, word: str = "and") -> str:
+    shown = [*map(shorten_name, names[:most]), *([f"{len(names) - most} more"] if len(names) > most else ())]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}"
+
+
+def _doubt(ladder: Ladder) -> list[Block]:
+    """What chance explains: tests of the tiers, and everyone who may be best; nothing with one tier."""
+    if len(ladder.levels) < 2:
+        return []
+    return [
+        Details(
+            title="Do the tiers differ?",
+            blocks=(omnibus_table(ladder), *contrast_figures(ladder), contrast_table(ladder)),
+        ),
+        Details(title="Who may be best?", blocks=(standing_table(ladder), *_possible_best(ladder))),
+    ]
+
+
+def _possible_best(ladder: Ladder) -> list[Block]:
+    """Everyone whom the data cannot tell from the best value, or from the frontier, by name."""
+    found = {
+        "Best value, tiers": ladder.tier_contenders.best_values,
+        "Best value, configurations": ladder.contenders.best_values,
+        "On the frontier, tiers": ladder.tier_contenders.possible_frontier,
+        "On the frontier, configurations": ladder.contenders.possible_frontier,
+    }
+    rows = tuple((label, ", ".join(names)) for label, names in found.items() if names)
+    return [KeyPoints(rows=rows)] if rows else []
 
 
 def _by_single_runs(ladder: Ladder) -> list[Block]:
@@ -126,7 +191,7 @@ def _by_single_runs(ladder: Ladder) -> list[Block]:
 def _configurations(ladder: Ladder) -> list[Block]:
     if not has_sub_arms(ladder):
         return []
-    blocks = (sub_arm_table(ladder, {}), *sub_arm_figures(ladder))
+    blocks = (sub_arm_table(ladder), *sub_arm_figures(ladder))
     return [Details(title="Configurations of every tier", blocks=blocks)]
 
 

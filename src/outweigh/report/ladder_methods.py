@@ -177,7 +177,8 @@ def _statistics(facts: MethodsFacts) -> Iterator[str]:
         seed = "" if facts.contrast_seed is None else f", seed {facts.contrast_seed}"
         draws = f" from {facts.contrast_draws:,} bootstrap draws{seed}" if facts.contrast_draws else ""
         holm = ", with Holm's correction beside it" if facts.is_holm_shown else ""
-        yield f"{count_of(facts.contrasts, 'contrast')} of tiers were tested together by max-t{draws}{holm}."
+        were = "was" if facts.contrasts == 1 else "were"
+        yield f"{count_of(facts.contrasts, 'contrast')} of tiers {were} tested together by max-t{draws}{holm}."
     if facts.chance_draws:
         yield (
             "Probabilities of being best, of being on the frontier and of each grade are shares of "

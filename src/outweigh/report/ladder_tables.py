@@ -3,9 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from outweigh.compare.ladder import Ladder, Tier
+from outweigh.compare.ladder_contrasts import TierContrast
 from outweigh.compare.ladder_levels import QUALITY, LadderTier, SubArm
+from outweigh.compare.ladder_ranks import Standing
 from outweigh.report.document import Table
-from outweigh.report.figures.tiers import format_quality, known_span, quality_name, tier_title
+from outweigh.report.figures.tiers import (
+    all_contrasts,
+    contrast_mark,
+    format_quality,
+    known_span,
+    mark_word,
+    quality_name,
+    tier_title,
+)
 from outweigh.report.formatting import (
     UNIT_FORMATS,
     UNKNOWN,
@@ -21,6 +31,7 @@ from outweigh.score.metrics import METRICS_BY_NAME
 from outweigh.stats.estimate import Estimate
 
 MOST_SUMMARY_TIERS = 20
+MOST_GRADES = 3
 FormatNumber = Callable[[float | None], str]
 
 _FORMATS: Mapping[str, FormatNumber] = {
@@ -77,7 +88,7 @@ def _tier_row(ladder: Ladder, tier: LadderTier) -> tuple[str, ...]:
     )
 
 
-def sub_arm_table(ladder: Ladder, chances: Mapping[str, float]) -> Table:
+def sub_arm_table(ladder: Ladder) -> Table:
     """One row for each configuration, tier by tier."""
     return Table(
         title=f"Configurations (95 % intervals; uplift of the mean over {shorten_name(ladder.baseline)})",
@@ -89,14 +100,15 @@ def sub_arm_table(ladder: Ladder, chances: Mapping[str, float]) -> Table:
             "grade",
             "uplift",
             "cost of a pass",
-            "on the frontier",
+            "chance of best",
+            "chance of frontier",
         ),
-        rows=tuple(_sub_arm_row(ladder, sub_arm, chances) for tier in ladder.levels for sub_arm in tier.sub_arms),
+        rows=tuple(_sub_arm_row(ladder, sub_arm) for tier in ladder.levels for sub_arm in tier.sub_arms),
     )
 
 
-def _sub_arm_row(ladder: Ladder, sub_arm: SubArm, chances: Mapping[str, float]) -> tuple[str, ...]:
-    chance = chances.get(sub_arm.name)
+def _sub_arm_row(ladder: Ladder, sub_arm: SubArm) -> tuple[str, ...]:
+    standing = ladder.standings[sub_arm.name]
     return (
         f"{sub_arm.tier}/{sub_arm.name}",
         str(len(sub_arm.arms)),
@@ -105,7 +117,8 @@ def _sub_arm_row(ladder: Ladder, sub_arm: SubArm, chances: Mapping[str, float]) 
         sub_arm.grade or UNKNOWN,
         "" if ladder.baseline in sub_arm.arms else format_gain(sub_arm.gain_over_baseline),
         _dollars(sub_arm),
-        UNKNOWN if chance is None else format_percent(chance),
+        format_percent(standing.chance_best),
+        format_percent(standing.chance_on_frontier),
     )
 
 
@@ -115,6 +128,84 @@ def _dollars(one: LadderTier | SubArm) -> str:
         return "never passes"
     about = "about " if summary.estimated_costs else ""
     return f"{about}{format_figure(one.figures['cost_of_pass_usd'], format_dollars)}"
+
+
+def contrast_table(ladder: Ladder) -> Table:
+    """Steps and contrasts to the first tier, with their p-values and the price of one more solved task."""
+    names = {tier.number: shorten_name(tier_title(tier), 20) for tier in ladder.levels}
+    return Table(
+        title=f"Differences of the mean {quality_name(ladder)} (95 % intervals that hold together)",
+        columns=("", "points", "p, max-t", "p, Holm", "p, Wilcoxon", "one more solved task", "is"),
+        rows=tuple(_contrast_row(contrast, names) for contrast in all_contrasts(ladder)),
+    )
+
+
+def _contrast_row(contrast: TierContrast, names: Mapping[int, str]) -> tuple[str, ...]:
+    difference, together = contrast.difference, contrast.difference.simultaneous
+    ends = "" if together is None else f" ({format_change(together.low)} to {format_change(together.high)})"
+    return (
+        f"{names[contrast.tier]} over {names[contrast.reference]}",
+        f"{format_change(difference.estimate)}{ends}",
+        format_p(difference.adjusted),
+        format_p(difference.holm),
+        format_p(contrast.wilcoxon.p_value),
+        _price(contrast),
+        mark_word(contrast_mark(contrast)) or "not shown",
+    )
+
+
+def _price(contrast: TierContrast) -> str:
+    """The price of one more solved task; where there is none, the step solves no more tasks or a part is unknown."""
+    price = contrast.price_of_one_more_pass
+    return format_figure(price, format_dollars) if price.point is not None else "no price"
+
+
+def omnibus_table(ladder: Ladder) -> Table:
+    """Whether tiers differ at all, by three tests; the first decides."""
+    omnibus = ladder.tests.omnibus
+    both = omnibus.scheirer_ray_hare
+    tests = {
+        "Friedman, over tasks": omnibus.friedman,
+        "Kruskal–Wallis, over runs": omnibus.kruskal_wallis,
+        "Scheirer–Ray–Hare, tiers": both.first,
+        "Scheirer–Ray–Hare, tasks": both.second,
+        "Scheirer–Ray–Hare, interaction": both.interaction,
+    }
+    return Table(
+        title="Do the tiers differ at all? Friedman decides; the others take runs as independent, which they are not",
+        columns=("", "statistic", "p", "n"),
+        rows=tuple(
+            (name, UNKNOWN if one.statistic is None else f"{one.statistic:.3g}", format_p(one.p_value), f"{one.n:,}")
+            for name, one in tests.items()
+        ),
+    )
+
+
+def standing_table(ladder: Ladder) -> Table:
+    """How sure the order of the tiers is."""
+    return Table(
+        title="Standing of every tier (95 % intervals of ranks; chances from bootstrap draws of the tasks)",
+        columns=("", "rank", "chance of best", "chance of frontier", "chances of grades"),
+        rows=tuple((tier_title(tier), *_standing_cells(ladder.tier_standings[tier.number])) for tier in ladder.levels),
+    )
+
+
+def _standing_cells(standing: Standing) -> tuple[str, ...]:
+    ends = "" if standing.ranks is None else f" ({standing.ranks[0]} to {standing.ranks[1]})"
+    likely = sorted(standing.grades.items(), key=lambda item: -item[1])
+    return (
+        UNKNOWN if standing.rank is None else f"{standing.rank}{ends}",
+        format_percent(standing.chance_best),
+        format_percent(standing.chance_on_frontier),
+        ", ".join(f"{letter} {format_percent(chance)}" for letter, chance in likely[:MOST_GRADES]) or UNKNOWN,
+    )
+
+
+def format_p(value: float | None) -> str:
+    """A p-value; one too small to matter is an upper end."""
+    if value is None:
+        return UNKNOWN
+    return "< 0.001" if value < 0.001 else f"{value:.2g}"
 
 
 def arm_table(ladder: Ladder) -> Table:

@@ -1,28 +1,23 @@
-"""Figures of a ladder: its steps, the forest of uplifts, cost against quality, and tokens by component."""
+"""Figures of the quality of tiers: their steps, and forests of their uplifts and differences."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
 
 from outweigh.compare.ladder import Ladder
-from outweigh.compare.ladder_levels import QUALITY, LadderTier, SubArm
-from outweigh.model.usage import Component
-from outweigh.report.axis import dollar_tick, percent_tick, plain_tick
+from outweigh.compare.ladder_contrasts import TierContrast
+from outweigh.compare.ladder_levels import QUALITY, LadderTier
+from outweigh.report.axis import percent_tick, plain_tick
 from outweigh.report.document import Block, Figure, FigureValues
 from outweigh.report.figures.forest import ForestEffect, forest_figure
 from outweigh.report.figures.text_charts import text_bar
 from outweigh.report.formatting import (
     UNKNOWN,
-    format_count,
-    format_dollars,
     format_percent,
     format_score,
     shorten_name,
 )
 from outweigh.report.interval_rows import ChangeMarker
-from outweigh.report.svg.bars import BarSegment, StackedBar, draw_stacked_bars
-from outweigh.report.svg.cost_quality import FrontierChance, draw_frontier_chances
 from outweigh.report.svg.steps import SubArmTick, TierStep, draw_steps
 from outweigh.stats.estimate import Estimate
 
@@ -52,6 +47,18 @@ def known_span(estimate: Estimate) -> Span | None:
     return found.low, found.high
 
 
+def contrast_mark(contrast: TierContrast) -> ChangeMarker:
+    """Better or worse beyond what chance explains; open where it is not shown."""
+    if not contrast.shown:
+        return ChangeMarker.OPEN
+    return ChangeMarker.BETTER if contrast.difference.estimate > 0 else ChangeMarker.WORSE
+
+
+def mark_word(mark: ChangeMarker) -> str:
+    """The word for a difference that is shown; empty for others."""
+    return mark.value if mark in (ChangeMarker.BETTER, ChangeMarker.WORSE) else ""
+
+
 STEPS_CAPTION = (
     "Circles are tiers, each configuration counted once, with 95 % intervals over tasks; short strokes below are the "
     "configurations. The dashed line leads from tier to tier. A filled circle (better) or a diamond (worse) marks a "
@@ -59,10 +66,11 @@ STEPS_CAPTION = (
 )
 
 
-def step_figures(ladder: Ladder, states: Mapping[int, ChangeMarker]) -> list[Block]:
-    """The quality of every tier, where any is known. `states` says which tiers differ from the first."""
+def step_figures(ladder: Ladder) -> list[Block]:
+    """The quality of every tier, where any is known."""
     if all(tier.quality.point is None for tier in ladder.levels):
         return []
+    states = {contrast.tier: contrast_mark(contrast) for contrast in ladder.tests.against_first}
     steps = [_step(ladder, tier, states.get(tier.number, ChangeMarker.OPEN)) for tier in ladder.levels]
     title = f"Steps: {quality_name(ladder)} of every tier"
     tick = percent_tick if ladder.quality == "passed" else plain_tick
@@ -91,7 +99,7 @@ def _step(ladder: Ladder, tier: LadderTier, mark: ChangeMarker) -> TierStep:
         for one in tier.sub_arms
         if (value := one.figures[QUALITY].point) is not None and len(tier.sub_arms) > 1
     )
-    state = mark.value if mark in (ChangeMarker.BETTER, ChangeMarker.WORSE) else ""
+    state = mark_word(mark)
     grade = f", {tier.grade}" if tier.grade else ""
     return TierStep(
         name=tier_title(tier),
@@ -115,28 +123,63 @@ def _label(ladder: Ladder, estimate: Estimate) -> str:
 
 def _step_rows(ladder: Ladder) -> Iterator[tuple[str | float | None, ...]]:
     for tier in ladder.levels:
-        yield "tier", tier.number, tier.name, *_ends(tier.quality), tier.grade
+        yield "tier", tier.number, tier.name, *point_and_ends(tier.quality), tier.grade
         for sub_arm in tier.sub_arms:
-            yield "sub-arm", tier.number, sub_arm.name, *_ends(sub_arm.figures[QUALITY]), sub_arm.grade
+            yield "sub-arm", tier.number, sub_arm.name, *point_and_ends(sub_arm.figures[QUALITY]), sub_arm.grade
 
 
-def _ends(estimate: Estimate) -> tuple[float | None, float | None, float | None]:
+def point_and_ends(estimate: Estimate) -> tuple[float | None, float | None, float | None]:
+    """A number and both ends of its interval, None where they are unknown."""
     low, high = known_span(estimate) or (None, None)
     return estimate.point, low, high
 
 
 UPLIFT_CAPTION = (
-    "Relative gain of the mean over the first tier, in percent, with its 95 % interval over tasks. Intervals of single "
-    "rows: with many rows some lie beyond no change by chance."
+    "Relative gain of the mean over the first tier, in percent. Each 95 % interval over tasks is of its row alone. A "
+    "filled circle (better) or a diamond (worse) marks a tier that differs from the first with all tiers looked at."
 )
 
 
 def uplift_figures(ladder: Ladder) -> list[Block]:
     """Uplift of the tiers over the first one, where any is known."""
     first = ladder.levels[0]
-    effects = [_gain(tier_title(tier), tier.gain_over_first) for tier in ladder.levels[1:]]
+    states = {contrast.tier: contrast_mark(contrast) for contrast in ladder.tests.against_first}
+    effects = [_gain(tier_title(tier), tier.gain_over_first, states[tier.number]) for tier in ladder.levels[1:]]
     title = f"Uplift of the mean {quality_name(ladder)} over {tier_title(first)}"
     return _forest("uplift", title, UPLIFT_CAPTION, effects)
+
+
+CONTRASTS_CAPTION = (
+    "Differences in points, each step first, then each tier against the first one. The 95 % intervals hold together "
+    "(max-t over tasks). Filled circles (better) and diamonds (worse) are beyond what chance explains."
+)
+
+
+def contrast_figures(ladder: Ladder) -> list[Block]:
+    """Every step and every contrast to the first tier, with simultaneous intervals."""
+    names = {tier.number: tier_title(tier) for tier in ladder.levels}
+    effects = [_contrast(contrast, names) for contrast in all_contrasts(ladder)]
+    if all(effect.interval is None for effect in effects):
+        return []
+    title = f"Differences of the mean {quality_name(ladder)} between tiers"
+    return [forest_figure("contrasts", title, CONTRASTS_CAPTION, effects)]
+
+
+def all_contrasts(ladder: Ladder) -> list[TierContrast]:
+    """Steps, then contrasts to the first tier that are no steps."""
+    return [*ladder.tests.steps, *ladder.tests.against_first[1:]]
+
+
+def _contrast(contrast: TierContrast, names: Mapping[int, str]) -> ForestEffect:
+    together, mark = contrast.difference.simultaneous, contrast_mark(contrast)
+    return ForestEffect(
+        name=f"{names[contrast.tier]} over {names[contrast.reference]}",
+        value=contrast.difference.estimate,
+        interval=None if together is None else (together.low, together.high),
+        mark=mark,
+        state=mark_word(mark),
+        reason=contrast.difference.reason or "",
+    )
 
 
 SUB_ARM_CAPTION = (
@@ -170,139 +213,12 @@ def _forest(name: str, title: str, caption: str, effects: Sequence[ForestEffect]
     return [forest_figure(name, title, caption, effects, unit="%")]
 
 
-def _gain(name: str, gain: Estimate) -> ForestEffect:
+def _gain(name: str, gain: Estimate, mark: ChangeMarker = ChangeMarker.OPEN) -> ForestEffect:
     return ForestEffect(
         name=name,
         value=gain.point,
         interval=known_span(gain),
-        mark=ChangeMarker.UNKNOWN if gain.point is None else ChangeMarker.OPEN,
+        mark=ChangeMarker.UNKNOWN if gain.point is None else mark,
+        state=mark_word(mark),
         reason="" if known_span(gain) is not None else "; ".join(gain.warnings),
     )
-
-
-MOST_LISTED = 12
-LEAST_CHANCE = 0.05
-FRONTIER_CAPTION = (
-    "Up is better, left is cheaper. Circles are tiers with 95 % intervals over tasks, dots are configurations. The "
-    "darker a mark, the more probable it is that no other one is both cheaper and at least as good; the legend has "
-    "this probability in percent."
-)
-
-
-def cost_quality_figures(ladder: Ladder, chances: Mapping[str, float]) -> list[Block]:
-    """Tiers and configurations by mean cost and pass rate. `chances` are those of being on the frontier, by name."""
-    tiers = [_point(tier_title(tier), tier.figures, chances.get(tier.name), minor=False) for tier in ladder.levels]
-    dots = [
-        _point(sub_arm.name, sub_arm.figures, chances.get(sub_arm.name), minor=True)
-        for tier in ladder.levels
-        for sub_arm in tier.sub_arms
-        if len(tier.sub_arms) > 1
-    ]
-    points = [point for point in (*tiers, *dots) if point is not None]
-    if len(points) < 2:
-        return []
-    title = "Cost against pass rate"
-    titles = ("mean cost of a run", "pass rate")
-    return [
-        Figure(
-            title=title,
-            draw=partial(draw_frontier_chances, title, points, dollar_tick, percent_tick, titles),
-            caption=FRONTIER_CAPTION,
-            text_lines=tuple(point.description for point in points if not point.minor),
-            name="cost-quality",
-            values=FigureValues(
-                columns=(
-                    *("level", "name", "cost_usd", "cost_low", "cost_high", "pass_rate", "pass_rate_low"),
-                    *("pass_rate_high", "probability_on_frontier"),
-                ),
-                rows=tuple(_cost_quality_rows(ladder, chances)),
-            ),
-        )
-    ]
-
-
-def _point(name: str, figures: Mapping[str, Estimate], chance: float | None, *, minor: bool) -> FrontierChance | None:
-    cost, rate = figures["cost_usd"], figures["pass_rate"]
-    if cost.point is None or cost.point <= 0 or rate.point is None:
-        return None
-    likely = "" if chance is None else f", on the frontier with {format_percent(chance)}"
-    span = known_span(cost)
-    return FrontierChance(
-        cost=cost.point,
-        quality=rate.point,
-        cost_interval=None if minor or span is None else (max(0.0, span[0]), span[1]),
-        quality_interval=None if minor else known_span(rate),
-        chance=chance,
-        minor=minor,
-        legend="" if minor else f"{name}{'' if chance is None else f', {format_percent(chance)}'}",
-        description=f"{name}: {format_percent(rate.point)} passed at {format_dollars(cost.point)} a run{likely}",
-    )
-
-
-def _cost_quality_rows(ladder: Ladder, chances: Mapping[str, float]) -> Iterator[tuple[str | float | None, ...]]:
-    levels: list[tuple[str, str, LadderTier | SubArm]] = [("tier", tier.name, tier) for tier in ladder.levels]
-    levels += [("sub-arm", one.name, one) for tier in ladder.levels for one in tier.sub_arms]
-    for level, name, one in levels:
-        yield level, name, *_ends(one.figures["cost_usd"]), *_ends(one.figures["pass_rate"]), chances.get(name)
-
-
-TOKENS_CAPTION = (
-    "Tokens of a run by the part of the set-up they went to: the mean over the counted runs of a tier. "
-    "All tiers are on one scale. Numbers are those of the legend."
-)
-
-
-def token_figures(ladder: Ladder) -> list[Block]:
-    """One bar for each tier that knows its components."""
-    tiers = {tier_title(tier): means for tier in ladder.levels if (means := _component_means(ladder, tier.number))}
-    present = [kind for kind in Component if any(kind in means for means in tiers.values())]
-    if not tiers:
-        return []
-    title = "Tokens of a run by component and tier"
-    bars = [_component_bar(name, means, present) for name, means in tiers.items()]
-    return [
-        Figure(
-            title=title,
-            draw=partial(draw_stacked_bars, title, bars, [_words(kind) for kind in present]),
-            caption=TOKENS_CAPTION,
-            text_lines=tuple(_token_line(name, means) for name, means in tiers.items()),
-            name="tokens-by-component",
-            values=FigureValues(
-                columns=("tier", "component", "tokens_per_run"),
-                rows=tuple((name, kind.value, mean) for name, means in tiers.items() for kind, mean in means.items()),
-            ),
-        )
-    ]
-
-
-def _component_means(ladder: Ladder, number: int) -> dict[Component, float]:
-    """Tokens of every component, per run of the arms that know theirs."""
-    arms = [tier.summary for tier in ladder.tiers if tier.number == number and tier.summary.components]
-    runs = sum(arm.runs for arm in arms)
-    totals = Counter[Component]()
-    for arm in arms:
-        totals.update({part.component: part.tokens for part in arm.components})
-    return {kind: totals[kind] / runs for kind in Component if totals[kind]}
-
-
-def _component_bar(name: str, means: Mapping[Component, float], present: Sequence[Component]) -> StackedBar:
-    parts = tuple(
-        BarSegment(
-            number=present.index(kind) + 1,
-            size=mean,
-            description=f"{name}, {_words(kind)}: {format_count(mean)} tokens a run",
-        )
-        for kind, mean in means.items()
-    )
-    return StackedBar(name=name, label=f"{format_count(sum(means.values()))} tokens a run", parts=parts)
-
-
-def _token_line(name: str, means: Mapping[Component, float]) -> str:
-    largest = max(means, key=lambda kind: means[kind])
-    total = sum(means.values())
-    share = format_percent(means[largest] / total)
-    return f"{name}: {format_count(total)} tokens a run, {share} of them {_words(largest)}"
-
-
-def _words(kind: Component) -> str:
-    return kind.value.replace("_", " ")
