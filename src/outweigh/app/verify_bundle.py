@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from outweigh.app.bundle_study import versions_now, without_root
+from outweigh.app.inherited_choices import check_choices
 from outweigh.app.study_tables import Study, StudyTable, TableFiles, study_tables
 from outweigh.errors import EvidenceError, OutweighError
 from outweigh.model.choice import ChoiceRecord
@@ -102,7 +103,10 @@ def _stray_files(bundle: Bundle, root: Path) -> Iterator[str]:
 
 
 def _check_records(study: Study, *, artifacts: bool) -> _Checked:
-    """Every line is decoded and its checksum compared, rules must be those of the runs, artifacts what runs name."""
+    """Every line is decoded and its checksum compared, rules must be those of the runs, artifacts what runs name.
+
+    Choices must follow from the records that they rest on.
+    """
     checked = _Checked()
     for store in study.stores(study.names).stores:
         stream = StoreSet([store]).read(skip_invalid=True)
@@ -113,6 +117,7 @@ def _check_records(study: Study, *, artifacts: bool) -> _Checked:
                 if artifacts and isinstance(located.record, RunRecord):
                     checked.faults += _artifact_faults(store, located.record)
             stream.check_rules()
+            check_choices(store)
         except OutweighError as fault:
             checked.faults.append(without_root(str(fault), study.root))
         unread = {*store.unread_rows()}
