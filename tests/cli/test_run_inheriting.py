@@ -240,6 +240,27 @@ def test_a_dry_run_tells_how_many_runs_there_are_and_what_is_not_known_yet(desk:
 def test_a_status_counts_the_runs_that_are_planned_of_each_arm(done: Desk) -> None:
     overview = json.loads(done.verb("store", "show", "--format=json").out)
     assert {name: arm["missing"] for name, arm in overview["arms"].items()} == dict.fromkeys([*ARMS, "two"], 0)
+    assert overview["choices"]["two"].startswith("built on one-b: its pass rate is 100 %; 'one-a' counts as equal")
+
+
+def test_a_store_says_what_an_inheriting_arm_waits_for(done: Desk) -> None:
+    (done.store / CHOICES_FILE).unlink()
+    overview = json.loads(done.verb("store", "show", "--format=json").out)
+    assert overview["choices"]["two"] == "waits for the runs of tier 0 and 1"
+
+
+def test_a_plan_says_how_many_runs_there_are_and_what_is_not_known_yet(done: Desk) -> None:
+    engine = Engine("-c", str(done.suite), "--verbose", verb="plan", temporary=done.temporary, folder=done.folder)
+    done.held.callback(engine.close)
+    said = " ".join(engine.wait().out.split())
+    assert "the suite is run in 2 stages, 14 runs in all, of which 6 are for choosing only" in said
+    assert "two is built on the best arm of tier 0 and 1 by evidence" in said
+
+
+def test_between_two_stages_nothing_is_said_to_be_complete(finished: Path) -> None:
+    said = (finished / "said").read_text()
+    assert "done: 6 of 6 trials have a result (8 more follow after a choice)" in said
+    assert said.count("next: outweigh verdict") == 1
 
 
 def test_looks_cannot_be_planned_for_arms_that_are_not_known(desk: Desk) -> None:

@@ -38,7 +38,8 @@ class RunWatch:
 class RunSummary:
     """Where an experiment stands when its runs have ended, earlier engines included.
 
-    `cost_is_unknown` says that the budget ended it because nobody knows what a run costs.
+    `cost_is_unknown` says that the budget ended it because nobody knows what a run costs. `later_runs` follow when the
+    arms that they need are chosen.
     """
 
     stop: EndReason
@@ -47,6 +48,7 @@ class RunSummary:
     cost_is_unknown: bool
     store: Path
     spending: "StoreSpending"
+    later_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.evidence import EvidenceRequest, compare_candidates
 from outweigh.app.plan_options import parse_components, parse_effects, state_components
 from outweigh.app.plan_prices import Priced, stated_prices, suite_prices
+from outweigh.app.run_stages import describe_stages
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.pilot import Pilot, price_pilot, read_pilot
@@ -179,7 +180,7 @@ def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
         repeats=tuple(sorted({repeats, *request.repeats})),
     )
     prices, doubts = suite_prices(suite, request.run_cost, request.task_cost, price_tables(request.pilot.prices))
-    priced = (prices, (*doubts, *(suite.notes if suite.designs else ())))
+    priced = (prices, (*doubts, *(suite.notes if suite.designs else ()), *describe_stages(suite)))
     stated = None if request.components is None else parse_components(request.components, metric)
     return _without_pilot(sized, metric, policy, stated, request, priced, (len(suite.tasks), repeats))
 

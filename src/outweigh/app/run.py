@@ -299,6 +299,7 @@ class _SuiteRun:
                 cost_is_unknown=ended.cost_is_unknown,
                 store=self.folder,
                 spending=store_spending(before, _records(store)),
+                later_runs=len(self.planned.later),
             )
         )
         return ended.stop

@@ -149,6 +149,11 @@ class _StagedSuite:
         return cls(versions=versions, arms=arms, stages=stages, runs=runs, done=done, not_run=not_run)
 
     @property
+    def is_begun(self) -> bool:
+        """Whether something was chosen already, so that whoever watches knows what is going on."""
+        return len(self.versions.suite.inheriting) < len(self.arms.inherits) or bool(self.not_run)
+
+    @property
     def next_arms(self) -> tuple[str, ...]:
         """The arms that must be chosen for before the next stage."""
         if self.done == len(self.stages):
@@ -173,11 +178,12 @@ class _StagedSuite:
     def _notes(self) -> Iterable[str]:
         """What happens in which order, as sentences."""
         spec = self.versions.suite.spec
+        if self.is_begun:
+            return
         for arm in self.versions.suite.inheriting:
-            if arm not in self.not_run:
-                yield describe_inheritance(arm, spec)
+            yield describe_inheritance(arm, spec)
         choosing = self.arms.choosing_repeats
-        if self.next_arms and choosing:
+        if choosing:
             runs = sum(choosing.values()) * len(self.versions.suite.tasks)
             yield (
                 f"{runs} runs of {quote_names(choosing, 5)} are for choosing only; as many again are held out, and "

@@ -160,7 +160,22 @@ def show_store(store: Store) -> StoreOverview:
         size_bytes=None if store.path is None else size_on_disk(store.path),
         running=running,
         damaged=tuple(map(str, (*damaged, *store.unread_rows()))),
+        choices=_describe_choices(store, experiment),
     )
+
+
+def _describe_choices(store: Store, experiment: ExperimentFile | None) -> dict[str, str]:
+    """What every inheriting arm is built on, why it is not run, or what it waits for."""
+    said: dict[str, str] = {}
+    for arm, asked in ({} if experiment is None else experiment.inherits).items():
+        choice = store.choices.get(arm)
+        if choice is None:
+            said[arm] = f"waits for the runs of tier {' and '.join(map(str, asked.best_of))}"
+        elif choice.chosen is None:
+            said[arm] = f"not run: {choice.reason}"
+        else:
+            said[arm] = f"built on {choice.chosen}: {choice.reason}"
+    return said
 
 
 def _records(store: Store, damaged: list[InvalidLine]) -> Iterator[LocatedRecord]:

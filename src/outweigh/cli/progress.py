@@ -180,7 +180,9 @@ def print_run_summary(summary: RunSummary, command: str | None = None, *, verdic
     done = len(plan) - len(progress.left)
     stream = error_stream() if stop in _NEXT_STEPS else sys.stderr
     write_notice(
-        f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(summary.spending)}\n", stream
+        f"{stop.value}: {done} of {len(plan)} trials have a result{_describe_later(summary)}, "
+        f"{_describe_spending(summary.spending)}\n",
+        stream,
     )
     if stop in (EndReason.DECIDED, EndReason.FUTILE):
         write_notice(f"{_describe_savings(plan, progress)}\n", stream)
@@ -193,9 +195,13 @@ def print_run_summary(summary: RunSummary, command: str | None = None, *, verdic
         write_notice(f"to go on: {step}\n", stream)
         if stop is EndReason.STOPPED and command is not None:
             write_notice(f"the command: {escape_controls(command)}\n", stream)
-    if _can_be_compared(plan, progress):
+    if _can_be_compared(plan, progress) and not summary.later_runs:
         commands = _next_commands(summary.store)
         write_notice("".join(f"next: {escape_controls(command)}\n" for command in commands), stream)
+
+
+def _describe_later(summary: RunSummary) -> str:
+    return f" ({summary.later_runs} more follow after a choice)" if summary.later_runs else ""
 
 
 def _reasons(progress: ExperimentProgress) -> Iterator[str]:

@@ -99,6 +99,7 @@ class _Kind(Struct, frozen=True):
     missing: str
     no_value: str
     by_evidence: bool = False
+    shown: Callable[[float], str] = "{:.2f}".format
 
     def best(self, values: Mapping[str, float]) -> str | None:
         """The arm with the best value; None where no arm achieved anything."""
@@ -170,6 +171,10 @@ def _is_near_cost(value: float, best: float, margin: float) -> bool:
     return value <= best * (1 + margin) + ROUNDING
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
 _KINDS: Mapping[str, _Kind] = {
     "evidence": _Kind(
         "pass rate",
@@ -180,6 +185,7 @@ _KINDS: Mapping[str, _Kind] = {
         "none of its runs has a known result of its checks",
         "its pass rate is unknown",
         by_evidence=True,
+        shown=_percent,
     ),
     "median-judge": _Kind(
         "median judge score",
@@ -198,6 +204,7 @@ _KINDS: Mapping[str, _Kind] = {
         _is_near_cost,
         "none of its runs has both a known result and a recorded cost",
         "none of its runs passed",
+        shown="${:.2f}".format,
     ),
 }
 
@@ -258,13 +265,14 @@ def _explain_none(candidates: Sequence[ComparedCandidate], kind: _Kind) -> str:
 def _explain(
     candidates: Mapping[str, ComparedCandidate], chosen: str, best: str, close: Sequence[str], inherit: InheritSpec
 ) -> str:
-    words = _KINDS[inherit.by].words
-    values = {arm: f"{each.value:.3g}" for arm, each in candidates.items() if each.value is not None}
+    """Why it is this arm, as the end of a sentence that has named it."""
+    kind = _KINDS[inherit.by]
+    values = {arm: kind.shown(each.value) for arm, each in candidates.items() if each.value is not None}
     others = [arm for arm in close if arm != chosen]
     if not others:
-        return f"{chosen!r} has the best {words}, {values[chosen]}"
-    ties = {"fewest-tokens": "uses the fewest tokens", "cheapest": "costs the least", "first": "comes first"}
-    return (
-        f"{chosen!r} has a {words} of {values[chosen]}; {quote_names(others, 5)} count as equal (the best is "
-        f"{values[best]}), and {chosen!r} {ties[inherit.tie]}"
+        return f"it has the best {kind.words}, {values[chosen]}"
+    equal = (
+        f"{quote_names(others, 5)} {'counts' if len(others) == 1 else 'count'} as equal (the best is {values[best]})"
     )
+    ties = {"fewest-tokens": "uses the fewest tokens", "cheapest": "costs the least", "first": "comes first"}
+    return f"its {kind.words} is {values[chosen]}; {equal}, and it {ties[inherit.tie]}"

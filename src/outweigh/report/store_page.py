@@ -43,6 +43,7 @@ class StoreOverview(Struct, frozen=True, kw_only=True):
 
     `repeats` are planned for every trial, `most_repeats` are recorded for one. `pair_judgments` are about two runs side
     by side, so that they belong to no arm. `damaged` are the lines that cannot be read, each with its place and reason.
+    `choices` say what each inheriting arm is built on, or why it is not there, by the arm's name.
     """
 
     name: str
@@ -61,6 +62,7 @@ class StoreOverview(Struct, frozen=True, kw_only=True):
     size_bytes: int | None
     running: bool
     damaged: tuple[str, ...]
+    choices: Mapping[str, str] = {}
 
 
 def store_report(store: StoreOverview) -> Report:
@@ -100,6 +102,8 @@ def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
     if store.pair_judgments:
         pairs = count_of(store.pair_judgments, "judgment")
         yield "pairs", f"{pairs} of two runs side by side, {format_dollars(store.pair_judging_usd)}"
+    for arm, words in store.choices.items():
+        yield "choice", f"{arm}: {words}"
     yield "state", "running now" if store.running else "not running"
     yield "damage", count_of(len(store.damaged), "damaged line") if store.damaged else "none"
 
@@ -164,6 +168,7 @@ def _payload(store: StoreOverview) -> Payload:
         "baseline": store.baseline,
         "tasks": store.tasks,
         "repeats": store.repeats,
+        "choices": dict(store.choices),
         "most_repeats": store.most_repeats,
         "judges": list(store.judges),
         "pair_judgments": store.pair_judgments,
