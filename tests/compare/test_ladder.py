@@ -69,6 +69,18 @@ def test_a_tier_cannot_stand_on_two_rungs() -> None:
         ladder(0.5, 0.6, order=["T0", "T1", "T0"])
 
 
+def test_without_any_outcome_the_uplift_and_the_grade_are_of_the_judge_score_alone() -> None:
+    runs = [a_run(f"task-{task}", arm, checks=()) for arm in ("a", "b") for task in (1, 2)]
+    judged = [a_judgment(run, 0.8 if run.trial.arm == "a" else 0.96) for run in runs]
+
+    ladder = compare_tiers(evidence_of(runs, judged), ["a", "b"])
+
+    assert ladder.quality == "judge_score"
+    assert [tier.grade for tier in ladder.levels] == ["C", "A"]
+    assert ladder.levels[1].uplift.value == pytest.approx(0.2)
+    assert any("judge score alone" in warning for warning in ladder.warnings)
+
+
 def test_without_judges_the_uplift_is_of_the_pass_rate_and_the_grade_of_passed_alone() -> None:
     outcomes = {"T0": [[True, False], [True, False]], "T1": [[True, True], [True, False]]}
     result = compare_tiers(evidence_of(*(runs_of_arm(arm, runs) for arm, runs in outcomes.items())), None)

@@ -47,9 +47,9 @@ class Ladder(Struct, frozen=True, kw_only=True):
 
     `tiers` has one entry per arm, `levels` one per tier. `of_medians` is the spread of the medians of each tier's
     pooled runs, as the source has it, `of_pooled_means` of their means, and `of_means` of means that count each
-    configuration once. `quality` is what tiers are ranked and graded by: the composite, or `passed` where no run is
-    judged. Standings and contenders are of configurations, by name, and of tiers. `replicates` is the study's
-    own noise. `run_level` counts single runs, as others publish it.
+    configuration once. `quality` is what tiers are ranked and graded by: the composite, `passed` where no run is
+    judged, or `judge_score` where no run says whether it passed. Standings and contenders are of configurations, by
+    name, and of tiers. `replicates` is the study's own noise. `run_level` counts single runs, as others publish it.
     """
 
     tiers: tuple[Tier, ...]
@@ -127,7 +127,7 @@ def compare_tiers(
         warnings=(
             *evidence.warnings,
             *layout.notes,
-            *_notes_on_basis(basis),
+            *_NOTES_ON_BASIS[basis],
             *judge_drift_warnings(arms.values(), evidence.judge_calls(arms), evidence.judge_rules),
             *composer.judging_notes,
             *composer.warnings(),
@@ -160,15 +160,24 @@ def _standings(levels: Levels, scale: GradeScale, seed: int) -> tuple[dict[int, 
 
 
 def _basis(tables: Iterable[ArmTable], profile: Profile) -> str:
-    """The composite; `passed` where the profile needs judges and no run of any arm is judged."""
-    judged = any(run.judge_opinions for table in tables for run in table.runs)
-    return "passed" if Dimension.JUDGE_SCORE in profile.requires and not judged else "composite"
+    """The composite; `passed` where the profile needs judges and no run of any arm is judged, `judge_score` where it
+    needs passes and no run says whether it passed.
+    """
+    runs = [run for table in tables for run in table.runs]
+    judged, checked = any(run.judge_opinions for run in runs), any(run.passed is not None for run in runs)
+    if Dimension.JUDGE_SCORE in profile.requires and not judged:
+        return "passed"
+    return "judge_score" if Dimension.PASSED in profile.requires and not checked else "composite"
 
 
-def _notes_on_basis(basis: str) -> tuple[str, ...]:
-    if basis == "composite":
-        return ()
-    return ("no run is judged, so tiers are ranked and graded on `passed` alone: uplift is that of the pass rate.",)
+_NOTES_ON_BASIS = {
+    "composite": (),
+    "passed": ("no run is judged, so tiers are ranked and graded on `passed` alone: uplift is that of the pass rate.",),
+    "judge_score": (
+        "no run says whether it passed, so tiers are ranked and graded on the judge score alone: uplift is that of the "
+        "judge score.",
+    ),
+}
 
 
 def _summary(evidence: Evidence, table: ArmTable, scale: GradeScale) -> ArmSummary:

@@ -122,6 +122,8 @@ def _agents(facts: MethodsFacts) -> Iterator[str]:
 def _outcomes(facts: MethodsFacts) -> Iterator[str]:
     if facts.quality == "passed":
         yield "No run was judged, so tiers are compared and graded by their pass rate."
+    elif facts.quality == "judge_score":
+        yield "No run says whether it passed, so tiers are compared and graded by their judge score."
     else:
         weights = [f"{weight:g} {name}" for name, weight in facts.weights.items()]
         yield f"Tiers are compared by a composite of {_listed(weights)}."

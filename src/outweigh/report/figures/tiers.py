@@ -31,11 +31,11 @@ def tier_title(tier: LadderTier) -> str:
 
 def quality_name(ladder: Ladder) -> str:
     """What tiers are ranked by, in words."""
-    return "pass rate" if ladder.quality == "passed" else "composite"
+    return {"passed": "pass rate", "judge_score": "judge score"}.get(ladder.quality, "composite")
 
 
 def format_quality(ladder: Ladder, value: float | None) -> str:
-    """A pass rate as a percentage, a composite as a score."""
+    """A pass rate as a percentage, a composite or a judge score as a score."""
     return format_percent(value) if ladder.quality == "passed" else format_score(value)
 
 
