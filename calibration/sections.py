@@ -8,6 +8,7 @@ from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
 from calibration.inherit_cells import INHERIT_SECTIONS
 from calibration.judge_cells import JUDGE_SECTIONS
+from calibration.ladder_cells import LADDER_SECTIONS
 from calibration.ledger_cells import LEDGER_SECTIONS
 from calibration.look_cells import LOOK_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
@@ -37,4 +38,5 @@ SECTIONS: tuple[Section, ...] = (
     *LEDGER_SECTIONS,
     *JUDGE_SECTIONS,
     *PLAN_SECTIONS,
+    *LADDER_SECTIONS,
 )

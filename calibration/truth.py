@@ -11,8 +11,8 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 
 def pass_rates(world: World) -> tuple[float, float]:
     """The pass rates of baseline and candidate over all tasks that the world could offer."""
-    before = _mean_of_logistic(world.logit_mean, world.logit_deviation)
-    after = _mean_of_logistic(
+    before = mean_of_logistic(world.logit_mean, world.logit_deviation)
+    after = mean_of_logistic(
         world.logit_mean + world.effect, hypot(world.logit_deviation, world.effect_deviation, world.family_deviation)
     )
     broken = 1 / (1 + exp(-world.lost_logit))
@@ -37,7 +37,7 @@ def cost_of_pass_ratio(world: World) -> float:
     return exp((world.log_time + world.log_tokens) / 2 + world.log_cost) * before / after
 
 
-def _mean_of_logistic(mean: float, deviation: float) -> float:
+def mean_of_logistic(mean: float, deviation: float) -> float:
     """Average the logistic curve over a normal law by Gauss-Hermite quadrature."""
     chances = 1 / (1 + np.exp(-(mean + deviation * _NODES)))
     return float(_WEIGHTS @ chances / _WEIGHTS.sum())
