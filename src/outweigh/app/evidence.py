@@ -19,7 +19,7 @@ from outweigh.errors import UsageError
 from outweigh.model.choice import ChoiceRecord
 from outweigh.model.task_list import TASK_LIST_FILE, TaskList, parse_task_list
 from outweigh.prices import price_tables
-from outweigh.score.composite import PROFILES, Profile
+from outweigh.score.composite import Profile
 from outweigh.score.objective import Change
 from outweigh.store.store import StoreSet
 
@@ -145,7 +145,7 @@ def compare_candidates(
     if refuse_several is not None and len(candidates) > 1:
         raise UsageError(refuse_several)
     stores = request.stores
-    profile = PROFILES[stores.profile_name(arms.profile)]
+    profile = stores.profile(arms.profile)
     experiment = stores.experiment
     earlier: tuple[str, ...] = ()
     if with_earlier and experiment is not None and not arms.candidates:

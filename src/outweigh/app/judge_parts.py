@@ -26,7 +26,6 @@ from outweigh.prices import price_tables
 from outweigh.report.document import Report
 from outweigh.report.parts_json import BaseArm, JointArm, PartSavings, PartsPage, parts_payload
 from outweigh.report.parts_page import parts_report
-from outweigh.score.composite import PROFILES
 from outweigh.store.arm_versions import suite_arm
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Decision, Verdict
@@ -94,7 +93,7 @@ def judge_arms(request: EvidenceRequest, rule: PolicyRequest = SUITE_RULE) -> Ju
     arms = _arrange(experiment)
     if arms.baseline not in evidence.arms:
         raise UsageError(f"{arms.baseline!r}, which parts are left out of, has no run yet; run the suite first.")
-    profile = PROFILES[stores.profile_name(None)]
+    profile = stores.profile(None)
     names = [name for name in (*arms.pairs.values(), *arms.joint) if name in evidence.arms]
     family = _without_screen(experiment, arms)
 
@@ -253,7 +252,7 @@ def _joint_arm(name: str, left_out: frozenset[str], judged: JudgedArms) -> Joint
 def _effects(judged: JudgedArms, request: PartsRequest) -> tuple[DesignEffects | None, DesignEffects | None]:
     """From the paired arms, and from those of the screen; the two are never mixed."""
     arms, stores = judged.arms, request.evidence.stores
-    profile, seed = PROFILES[stores.profile_name(None)], request.policy.seed
+    profile, seed = stores.profile(None), request.policy.seed
     gates = judged.policy.arguments.gates or (PASS_RATE,)
     gate = JUDGE_SCORE if JUDGE_SCORE in gates and PASS_RATE not in gates else PASS_RATE
     quality = GATED_METRICS[gate].metric

@@ -1,5 +1,6 @@
 """Arms as tiers: in the caller's order, else by their names, the suite or the records, else from the baseline up."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -8,7 +9,7 @@ from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.ladder_tiers import plan_tiers
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.ladder import Ladder, compare_tiers
-from outweigh.score.composite import GRADE_SCALES
+from outweigh.score.composite import EVEN, GRADE_SCALES, Profile, weigh
 
 DEFAULT_GRADES = "seed"
 
@@ -17,18 +18,37 @@ DEFAULT_GRADES = "seed"
 class LadderRequest:
     """Which records, the tiers from the first up, and the letter scale.
 
-    `tiers` is an expression whose first group is the number of the tier in the name of an arm.
+    `tiers` is an expression whose first group is the number of the tier in the name of an arm. `weights` of the
+    composite come before a `profile`, and without both the suite's own profile counts, else equal weights.
     """
 
     evidence: EvidenceRequest
     order: tuple[str, ...] | None = None
     tiers: str | None = None
     grades: str = DEFAULT_GRADES
+    profile: str | None = None
+    weights: Mapping[str, float] | None = None
+    baseline: str | None = None
+    seed: int = 0
 
 
 def ladder_of_evidence(evidence: Evidence, request: LadderRequest) -> Ladder:
     """Put the arms of records that were read on tiers."""
     experiment = request.evidence.stores.experiment
     plan, notes = plan_tiers(evidence, experiment, order=request.order, pattern=request.tiers)
-    ladder = compare_tiers(evidence, None, GRADE_SCALES[request.grades], plan=plan)
+    if request.baseline is not None:
+        evidence.arm(request.baseline)
+        plan = replace(plan, baseline=request.baseline)
+    ladder = compare_tiers(
+        evidence, None, GRADE_SCALES[request.grades], plan=plan, profile=_profile(request), seed=request.seed
+    )
     return replace(ladder, warnings=(*ladder.warnings, *notes))
+
+
+def _profile(request: LadderRequest) -> Profile:
+    if request.weights is not None:
+        return weigh("weights", request.weights)
+    stores, own = request.evidence.stores, request.evidence.stores.own_profiles()
+    if request.profile is None and stores.profile_name(None) not in own:
+        return EVEN
+    return stores.profile(request.profile)

@@ -22,7 +22,6 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.model.codec import LocatedRecord, OnInvalid, Record
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.run_record import RunRecord
-from outweigh.score.composite import PROFILES
 from outweigh.store.store import Store, StoreSet
 from outweigh.verdict.policy import POLICIES
 
@@ -199,8 +198,6 @@ class _MemoryRecords:
 
 def _arms(baseline: str | None, candidate: str | Sequence[str] | None, profile: str | None) -> ArmChoice:
     candidates = () if candidate is None else (candidate,) if isinstance(candidate, str) else tuple(candidate)
-    if profile is not None:
-        _one_of("profile", profile, tuple(PROFILES))
     return ArmChoice(baseline=baseline, candidates=candidates, profile=profile)
 
 

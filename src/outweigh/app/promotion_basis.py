@@ -29,7 +29,6 @@ from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_
 from outweigh.model.run_record import ArtifactReader, RunRecord
 from outweigh.plugins import installed_file_locations
 from outweigh.ports.forges import FileChange
-from outweigh.score.composite import PROFILES
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Verdict
@@ -109,7 +108,7 @@ def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
     policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request.evidence)
     baseline, (candidate, *_), _ = choose_arms(stores, request.arms, evidence, several=False)
     _refuse_earlier_version(candidate, experiment)
-    profile = PROFILES[stores.profile_name(None)]
+    profile = stores.profile(None)
     family = experiment.first_candidates if candidate in experiment.first_candidates else ()
     rivals = dict.fromkeys((candidate, *(name for name in family if name != baseline)))
 

@@ -9,7 +9,6 @@ from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.errors import UsageError
 from outweigh.report.document import Report
 from outweigh.report.self_check_page import self_check_report
-from outweigh.score.composite import PROFILES
 from outweigh.verdict.self_check import configure_all, self_check
 
 DEFAULT_SPLITS = 200
@@ -37,6 +36,6 @@ def check_false_alarms(request: SelfCheckRequest) -> Report:
     draw = np.random.default_rng(request.policy.seed)
     # The policy that will decide as it will decide, and the others as they come.
     policies = configure_all(policy.name, policy.arguments)
-    profile = PROFILES[request.evidence.stores.profile_name(request.profile)]
+    profile = request.evidence.stores.profile(request.profile)
     check = self_check(evidence, arms, request.splits, draw, policies, profile)
     return self_check_report(check, request.policy.seed, policy.name, policy.source)

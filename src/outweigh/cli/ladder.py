@@ -2,23 +2,34 @@
 
 import shlex
 from collections.abc import Sequence
+from math import isfinite
 
 from outweigh.app.ladder import DEFAULT_GRADES, LadderRequest
 from outweigh.app.ladder_study import study_ladder
 from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.reading_options import ReadingOptions, add_task_list_option, reading_parser
+from outweigh.cli.reading_options import (
+    ReadingOptions,
+    add_changes_option,
+    add_task_list_option,
+    parse_seed,
+    reading_parser,
+)
 from outweigh.errors import UsageError
 from outweigh.report.document import Report
 from outweigh.report.formatting import escape_controls
 from outweigh.report.ladder_document import ladder_report, ladder_summary
-from outweigh.score.composite import GRADE_SCALES
+from outweigh.score.composite import GRADE_SCALES, Dimension
 
 
 class _Options(ReadingOptions):
     order: str | None
     tiers: str | None
     grades: str
+    profile: str | None
+    weights: str | None
+    baseline: str | None
+    seed: int
     format: str
     verbose: bool
     output: list[str]
@@ -36,6 +47,10 @@ def main(arguments: Sequence[str]) -> int:
         tiers=options.tiers,
         evidence=options.evidence_request(),
         grades=options.grades,
+        profile=options.profile,
+        weights=_parse_weights(options.weights),
+        baseline=options.baseline,
+        seed=options.seed,
     )
     study = study_ladder(request)
     if options.output:
@@ -64,6 +79,25 @@ def _parse_order(text: str | None) -> tuple[str, ...] | None:
     return order
 
 
+def _parse_weights(text: str | None) -> dict[str, float] | None:
+    """Weights of the dimensions of a composite, such as passed=.7,judge_score=.3."""
+    if text is None:
+        return None
+    weights: dict[str, float] = {}
+    for part in map(str.strip, text.split(",")):
+        name, _, number = part.partition("=")
+        try:
+            weights[Dimension(name.strip()).value] = float(number)
+        except ValueError:
+            names = ", ".join(dimension.value for dimension in Dimension)
+            raise UsageError(
+                f"--weights {text!r}: {part!r} is not a weight; write passed=.5,judge_score=.5 with any of {names}."
+            ) from None
+    if not all(isfinite(weight) and weight >= 0 for weight in weights.values()) or not sum(weights.values()) > 0:
+        raise UsageError(f"--weights {text!r}: weights are numbers of at least 0, and not all 0.")
+    return weights
+
+
 def build_parser() -> Parser:
     """The options of this verb."""
     parser = reading_parser(
@@ -86,7 +120,14 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--grades", choices=tuple(GRADE_SCALES), default=DEFAULT_GRADES, help="the letter scale (default: %(default)s)"
     )
+    _add_weighing_options(parser)
+    parser.group("Arms").add_argument(
+        "--baseline",
+        metavar="ARM",
+        help="the arm that all others are compared with (default: the suite's, else the first)",
+    )
     add_task_list_option(parser)
+    add_changes_option(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -101,3 +142,19 @@ def build_parser() -> Parser:
         "--verbose", action="store_true", help="print everything: sub-arms, every figure, judges, methods, warnings"
     )
     return parser
+
+
+def _add_weighing_options(parser: Parser) -> None:
+    group = parser.group("Statistics")
+    group.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="weights of the composite: even, objective_first or one of the suite's own (default: the suite's "
+        "own, else even)",
+    )
+    group.add_argument(
+        "--weights", metavar="NAME=X,…", help="weights of the composite, such as passed=.7,judge_score=.3"
+    )
+    group.add_argument(
+        "--seed", type=parse_seed, default=0, metavar="N", help="seed for random draws (default: %(default)s)"
+    )

@@ -150,8 +150,9 @@ def add_profile_option(parser: Parser) -> None:
     """How a composite weighs its parts."""
     parser.group("Statistics").add_argument(
         "--profile",
-        choices=("objective_first", "even"),
-        help="weights of the composite (default: the suite's, else objective_first)",
+        metavar="NAME",
+        help="weights of the composite: objective_first, even or one of the suite's own (default: the suite's, else "
+        "objective_first)",
     )
 
 
@@ -179,7 +180,7 @@ def add_inference_options(parser: Parser) -> None:
         help="whether results apply to all tasks like these, or to this suite only (default: %(default)s)",
     )
     group.add_argument(
-        "--seed", type=_parse_seed, default=0, metavar="N", help="seed for random draws (default: %(default)s)"
+        "--seed", type=parse_seed, default=0, metavar="N", help="seed for random draws (default: %(default)s)"
     )
 
 
@@ -256,7 +257,8 @@ def _parse_planned_tasks(text: str) -> int:
     return int(text)
 
 
-def _parse_seed(text: str) -> int:
+def parse_seed(text: str) -> int:
+    """A seed for random draws."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)

@@ -10,6 +10,7 @@ import msgspec
 
 from outweigh.errors import UsageError, quote_value
 from outweigh.model.arm import ArmSpec
+from outweigh.model.profile import BUILT_IN_PROFILES, profile_fault
 from outweigh.model.rubric import CategoryRubric, Rubric, rubric_from_categories
 from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import SuiteSpec
@@ -86,6 +87,7 @@ def parse_suite_document(document: SourceDocument, *, fewest_arms: int = 2) -> S
     if not suite.designs:
         check_arms(suite, document)
     _check_judges(suite, document)
+    _check_profiles(suite, document)
     _check_quarantine(suite, document)
     return suite
 
@@ -119,6 +121,15 @@ def _check_judges(suite: SuiteSpec, document: SourceDocument) -> None:
                 ("judges", index, "name"),
                 f"two [[judges]] are called {quote_value(name)}; judgments are told apart by the name.",
             )
+
+
+def _check_profiles(suite: SuiteSpec, document: SourceDocument) -> None:
+    for name, profile in suite.profiles.items():
+        if (fault := profile_fault(name, profile)) is not None:
+            raise document.error(("profiles", name), fault)
+    known = (*BUILT_IN_PROFILES, *suite.profiles)
+    if suite.profile not in known:
+        raise document.error(("profile",), f"profile is {quote_value(suite.profile)}; it must be {' or '.join(known)}.")
 
 
 def _check_quarantine(suite: SuiteSpec, document: SourceDocument) -> None:

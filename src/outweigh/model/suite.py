@@ -11,6 +11,7 @@ from msgspec import Meta
 from outweigh.model.arm import ArmSpec
 from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec, VariableName
 from outweigh.model.parts import DesignSpec, PartSpec
+from outweigh.model.profile import ProfileSpec
 from outweigh.model.provider import ApiFamily, NamedProviderSpec, ProviderSpec
 from outweigh.model.task import WorkspacePath
 from outweigh.model.task_list import ChosenTasks
@@ -238,7 +239,8 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     """The content of a `suite.toml`. Reused runs of the baseline are stale beyond `reuse_max_age`.
 
     Its paths are relative to `folder`, which is relative to the file. `chosen` says how its tasks were chosen.
-    `parts` are what arms and `designs` are composed of; `tiers` names the tiers of a ladder by their numbers.
+    `parts` are what arms and `designs` are composed of; `tiers` names the tiers of a ladder by their numbers. `profile`
+    is built in, or one of the suite's own `profiles`.
     """
 
     name: SafeName
@@ -252,7 +254,8 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0)] = 0
     budget_usd: Dollars | None = None
     reuse_max_age: Age = DEFAULT_REUSE_MAX_AGE
-    profile: Literal["objective_first", "even"] = "objective_first"
+    profile: SafeName = "objective_first"
+    profiles: dict[SafeName, ProfileSpec] = {}  # noqa: RUF012
     policy: PolicySpec = PolicySpec()
     sandbox: SandboxSpec = SandboxSpec()
     limits: LimitsSpec = LimitsSpec()

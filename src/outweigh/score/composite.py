@@ -2,10 +2,10 @@
 of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from math import isnan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -42,6 +42,19 @@ EVEN = Profile(
     cost_weight=0.0,
 )
 PROFILES = {profile.name: profile for profile in (OBJECTIVE_FIRST, EVEN)}
+
+
+def weigh(
+    name: str, weights: Mapping[Any, float], requires: Collection[str] | None = None, cost_weight: float = 0.0
+) -> Profile:
+    """A profile with weights of somebody's own; without `requires`, it requires all that weigh anything."""
+    heavy = {Dimension(dimension): weight for dimension, weight in weights.items() if weight > 0}
+    return Profile(
+        name=name,
+        weights=tuple(heavy.items()),
+        requires=frozenset(heavy if requires is None else map(Dimension, requires)),
+        cost_weight=cost_weight,
+    )
 
 
 COST_SIGNALS = ("total_tokens", "tool_calls", "steps", "duration_seconds")

@@ -18,6 +18,7 @@ from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.parse import inherit
 from outweigh.model.parts import MadeDesign
+from outweigh.model.profile import ProfileSpec
 from outweigh.model.run_record import POLICY_VERSION_LABEL, RULES_LABEL
 from outweigh.model.suite import Age, Executor, PolicySpec, QuarantinedTask, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
@@ -52,7 +53,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     designs that made arms of parts, the latest last. `tier_settings` is what the suite says about its tiers, and
     `inherits` which arms are built on the best arm of lower tiers. Such an arm is in `arms` from the moment when that
     one is chosen. `choosing_repeats` are the repeats that are for choosing only, from the first to this one, by arm;
-    `planned_repeats` how often each arm is run where arms differ in that.
+    `planned_repeats` how often each arm is run where arms differ in that. `profiles` are the suite's own.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -82,6 +83,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     inherits: dict[str, InheritSpec] = {}
     choosing_repeats: dict[str, int] = {}
     planned_repeats: dict[str, int] = {}
+    profiles: dict[str, ProfileSpec] = {}
 
     @property
     def tiers_of_built_arms(self) -> dict[str, int]:
@@ -173,6 +175,7 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         baseline=spec.baseline,
         seed=spec.seed,
         profile=spec.profile,
+        profiles=spec.profiles,
         policy=_versioned(spec.policy, known),
         arms=_merged({} if known is None else known.arms, {name: arm.fingerprint for name, arm in arms.items()}),
         tiers=_tiers(spec, arms, known),
@@ -325,7 +328,10 @@ def changed_rules(known: ExperimentFile, spec: SuiteSpec) -> list[str]:
     """Keys of the suite that decide otherwise now than when the experiment was begun."""
     max_age = None if known.reuse_max_age is None else spec.reuse_max_age  # earlier releases had no limit
     now = {"policy": _versioned(spec.policy, known), "profile": spec.profile, "reuse_max_age": max_age}
-    return [rule for rule, value in now.items() if getattr(known, rule) != value]
+    rules = [rule for rule, value in now.items() if getattr(known, rule) != value]
+    if "profile" not in rules and known.profiles.get(known.profile) != spec.profiles.get(spec.profile):
+        rules.append("profile")
+    return rules
 
 
 def _refuse_other_rules(folder: Path, known: ExperimentFile, now: ExperimentFile, spec: SuiteSpec) -> None:
@@ -453,7 +459,9 @@ def _rules_hash(experiment: ExperimentFile, *, looked: bool) -> str:
         stated["reuse_max_age"] = experiment.reuse_max_age
     looked_at, looks = (experiment.looked_at, experiment.looks) if looked else (None, None)
     planned = () if looks is None else (looks,)
-    return sha256(msgspec.json.encode((stated, experiment.profile, looked_at, *planned), order="sorted")).hexdigest()
+    own = experiment.profiles.get(experiment.profile)
+    profile = experiment.profile if own is None else (experiment.profile, own)
+    return sha256(msgspec.json.encode((stated, profile, looked_at, *planned), order="sorted")).hexdigest()
 
 
 def _field_default(field: msgspec.structs.FieldInfo) -> object:

@@ -18,7 +18,7 @@ from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, PolicySpec, QuarantinedTask, age_in_days
 from outweigh.ports.stores import RecordSource
-from outweigh.score.composite import OBJECTIVE_FIRST
+from outweigh.score.composite import OBJECTIVE_FIRST, PROFILES, Profile, weigh
 from outweigh.score.judge_scores import JudgeRule, JudgeRules, LabelAgreement
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.bundled_stores import expand_bundle, find_bundled_store
@@ -265,6 +265,25 @@ class StoreSet:
                 f"the stores have the profiles {' and '.join(sorted(profiles))}; choose one with --profile."
             )
         return profiles.pop() if profiles else OBJECTIVE_FIRST.name
+
+    def profile(self, named: str | None) -> Profile:
+        """The profile with its weights: a built-in one, or one that a suite of these stores defines."""
+        name, own = self.profile_name(named), self.own_profiles()
+        if name in PROFILES:
+            return PROFILES[name]
+        if name not in own:
+            raise UsageError(f"--profile {name!r} is not known; it must be {' or '.join((*PROFILES, *own))}.")
+        return own[name]
+
+    def own_profiles(self) -> dict[str, Profile]:
+        """The profiles that the suites define themselves; what two of them call the same must be the same."""
+        found: dict[str, Profile] = {}
+        for experiment in self.experiments():
+            for name, spec in experiment.profiles.items():
+                profile = weigh(name, spec.weights, spec.requires, spec.cost_weight)
+                if found.setdefault(name, profile) != profile:
+                    raise UsageError(f"the stores have different profiles named {name!r}; read them one by one.")
+        return found
 
     def setup(self, baseline: str, candidates: Sequence[str]) -> ArmSetups | None:
         """The set-up of these arms; None where no single store is read, or it says nothing about files."""
