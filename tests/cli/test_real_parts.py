@@ -12,6 +12,7 @@ from outweigh.testing.model_server import ModelServer
 
 MODEL = "claude-sonnet-4-5"
 GUIDE = (
+    "\ufeff---\ntitle: Claude Code sends no front matter\n---\n"
     "# Animals\nGreet every zebra by its full name.\n\n<!-- Claude Code sends no comments. -->\n\n"
     "```sh\n# a comment\n```\n\n## Feeding\nFeed the giraffe at noon sharp.\n"
     "# Gates\nShut the gate behind you, always.\n"
@@ -25,7 +26,7 @@ FILES = {
     "server/tool_server.py": TOOL_SERVER,
 }
 PARTS = {
-    "animals": {"instructions_file": "CLAUDE.md", "sections": ["Animals"]},
+    "animals": {"instructions_file": "CLAUDE.md", "sections": ["(before the first heading)", "Animals"]},
     "feeding": {"instructions_file": "CLAUDE.md", "sections": ["Feeding"]},
     "gates": {"instructions_file": "CLAUDE.md", "sections": ["Gates"]},
     "tidy": {"skills": ["skills/tidy"]},

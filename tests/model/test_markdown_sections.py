@@ -11,7 +11,7 @@ from outweigh.model.markdown_sections import (
     SectionKind,
     find_section,
     own_spans,
-    split_at_comments,
+    sent_pieces,
     split_sections,
 )
 
@@ -148,11 +148,13 @@ def test_an_ambiguous_title_is_told_apart_by_the_titles_around_it() -> None:
         ("```\n<!-- a -->\n```\n", ("```\n<!-- a -->\n```\n",)),
         ("a\n\n<!-- open\nb\n", ("a\n\n", "")),
         ("- a\n  <!-- b -->\n- c\n", ("- a\n", "- c\n")),
+        ("\ufeff# a\n", ("# a\n",)),
+        ("---\nname: a\n---\n# b\n", ("# b\n",)),
         ("", ("",)),
     ],
 )
-def test_text_is_cut_at_comments_that_start_a_line(text: str, pieces: tuple[str, ...]) -> None:
-    assert split_at_comments(text) == pieces
+def test_what_agents_leave_out_is_cut_out(text: str, pieces: tuple[str, ...]) -> None:
+    assert sent_pieces(text) == pieces
 
 
 FRAGMENTS = (

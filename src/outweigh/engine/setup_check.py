@@ -20,7 +20,7 @@ from outweigh.engine.model_check import DeclaredModel, declared_model, model_fau
 from outweigh.engine.server_check import ServerCheck, check_servers
 from outweigh.model.agent_files import AgentFileLocations, SkillText, read_skill
 from outweigh.model.arm import Arm
-from outweigh.model.markdown_sections import split_at_comments
+from outweigh.model.markdown_sections import sent_pieces
 from outweigh.model.run_record import ObservedSetup
 from outweigh.model.usage import Component
 from outweigh.ports.agents import Agent, ServerEvidence, agent_file_locations
@@ -45,8 +45,8 @@ class ExpectedItem:
 class ExpectedSetup:
     """What every arm declares, and all markers of the experiment: no arm may show what only another has.
 
-    `texts` are the whole instructions of every arm, with their comments and without, with single spaces; the text of a
-    marker is only a piece of them.
+    `texts` are the whole instructions of every arm, as they are and as agents send them, with single spaces. The text
+    of a marker is only a piece of them.
     """
 
     skills: Mapping[str, tuple[ExpectedItem, ...]]
@@ -125,7 +125,7 @@ def expected_setup(
             name: tuple(
                 _collapse_spaces(each)
                 for _, text in _instruction_texts(arm, overlays, places[name])
-                for each in (text, "".join(split_at_comments(text)))
+                for each in (text, "".join(sent_pieces(text)))
             )
             for name, arm in arms.items()
         },
@@ -160,7 +160,7 @@ def _expected_instructions(
             name=path, folder=None, shown_by=add_marker(markers, path, Component.DOMAIN_EXPERTISE, piece), used_by=None
         )
         for path, text in _instruction_texts(arm, overlays, places)
-        for piece in split_at_comments(text)  # Claude Code sends no comments
+        for piece in sent_pieces(text)
     )
 
 

@@ -138,11 +138,15 @@ def own_spans(section: MarkdownSection, named: Collection[MarkdownSection]) -> t
     return tuple(span for span in spans if span[0] < span[1])
 
 
-def split_at_comments(text: str) -> tuple[str, ...]:
-    """The text between HTML comments that start a line, which some agents do not send; comments in code are code."""
+def sent_pieces(text: str) -> tuple[str, ...]:
+    """The pieces of instructions that every agent sends.
+
+    Claude Code leaves out a byte order mark, front matter, and HTML comments that start a line.
+    """
     reader = _Reader(text)
     reader.read()
-    places = [0, *(place for span in reader.comments for place in span), len(text)]
+    first = _front_matter_end(text) or len(text) - len(text.removeprefix("\ufeff"))
+    places = [first, *(place for span in reader.comments for place in span), len(text)]
     return tuple(text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))
 
 
