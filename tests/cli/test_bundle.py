@@ -14,6 +14,7 @@ from tests.conftest import Outweigh
 from tests.web.decided_store import decided_store
 
 from outweigh.model.codec import encode
+from outweigh.store.store_lock import StoreLock
 from outweigh.testing.builders import a_run
 
 KEY = "sk-ant-api03-" + "aZ9" * 20
@@ -263,3 +264,35 @@ def test_a_bundle_can_be_bundled_again_to_the_same_bytes(outweigh: Outweigh, tmp
 
     assert made.code == 0
     assert (tmp_path / "second.zip").read_bytes() == bundle.read_bytes()
+
+
+def test_a_store_that_is_being_written_to_is_not_bundled(outweigh: Outweigh, tmp_path: Path) -> None:
+    store = small_store(tmp_path / "store")
+    lock = StoreLock.take(store)
+
+    answer = outweigh("store", "bundle", str(store), "-o", str(tmp_path / "out.zip"))
+    lock.release()
+
+    assert answer.code == 2
+    assert "bundle it when its run has ended" in answer.err
+    assert outweigh("store", "bundle", str(store), "-o", str(tmp_path / "out.zip")).code == 0
+
+
+def test_a_file_that_shrinks_like_a_zip_bomb_can_be_read_again(outweigh: Outweigh, tmp_path: Path) -> None:
+    store = small_store(tmp_path / "store")
+    artifact = store / "artifacts" / "ab" / ("ab" * 32)
+    artifact.parent.mkdir(parents=True)
+    artifact.write_bytes(bytes(3_000_000))
+
+    assert outweigh("store", "bundle", str(store), "-o", str(tmp_path / "out.zip")).code == 0
+    assert outweigh("store", "show", str(tmp_path / "out.zip")).code == 0
+    assert outweigh("store", "verify", str(tmp_path / "out.zip")).code == 0
+
+
+def test_a_table_of_another_program_is_imported_before_it_is_bundled(outweigh: Outweigh, tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("task,arm,passed\na,plain,1\n")
+
+    answer = outweigh("store", "bundle", str(tmp_path / "runs.csv"), "-o", str(tmp_path / "out.zip"))
+
+    assert answer.code == 2
+    assert "Import it first" in answer.err

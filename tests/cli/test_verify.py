@@ -390,3 +390,14 @@ def test_a_bundle_that_is_not_there_is_a_wrong_use(outweigh: Outweigh, tmp_path:
 
     assert answer.code == 2
     assert "there is no" in answer.err
+
+
+def test_records_that_the_manifest_does_not_list_are_not_read(outweigh: Outweigh, bundle: Path, tmp_path: Path) -> None:
+    more = add_member(bundle, tmp_path / "bad", "stores/small/runs-more.jsonl", members(bundle)[JUDGMENTS])
+
+    answer, verified = outweigh("verdict", str(more)), outweigh("store", "verify", str(more))
+
+    assert answer.code == 3
+    assert "stores/small/runs-more.jsonl is not in the manifest" in answer.err
+    assert verified.code == 1
+    assert "stores/small/runs-more.jsonl is not in the manifest" in verified.out
