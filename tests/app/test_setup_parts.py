@@ -130,6 +130,20 @@ def test_cutting_loses_and_doubles_no_text(text: str, *, by_bullet: bool) -> Non
     assert lines == sorted(text.splitlines())
 
 
+def test_a_long_bullet_is_named_by_how_it_starts() -> None:
+    long = "Before every commit, run " + "all of the tests, " * 40
+    cut = cut_instructions(f"# Testing\n- {long}\n- Short.\n", by_bullet=True)
+
+    titles = [one.titles for one in cut.sections]
+    assert titles[-2:] == [(long[:80].rstrip(),), ("Short.",)]
+
+
+def test_names_of_parts_differ_and_keep_the_letters_of_every_language(folder: Path) -> None:
+    (folder / "CLAUDE.md").write_text("# Тесты\n1\n# Style!\n2\n# style\n3\n")
+
+    assert [part.name for part in parts_of("CLAUDE.md").parts] == ["тесты", "style", "style-2"]
+
+
 def test_sections_of_one_title_are_named_by_their_text() -> None:
     cut = cut_instructions("## Same\n1\n\n## Same\n2\n", by_bullet=False)
 

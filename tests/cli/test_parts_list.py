@@ -124,6 +124,18 @@ class TestSuite:
         assert (repository.folder / "parts-suite" / "suite.toml").is_file()
 
 
+def test_a_suite_whose_agent_only_pretends_is_taken_as_it_is(repository: Repository, outweigh: Outweigh) -> None:
+    assert outweigh("init", "my-suite").code == 0
+
+    ended = outweigh("parts", "list", "CLAUDE.md", "-o", "parts-suite")
+
+    suite = load_suite(repository.folder / "parts-suite", check_policy=check_policy)
+    assert ended.code == 0, ended.err
+    assert "scripted sends no requests to a model, so there is nothing to measure" in ended.out
+    assert suite.arms["all-parts"].options["script"] == str(repository.folder / "my-suite" / "script.toml")
+    assert len(suite.tasks) == 2
+
+
 @pytest.mark.needs_agent
 @pytest.mark.needs_bubblewrap
 @pytest.mark.usefixtures("claude")

@@ -178,7 +178,11 @@ def _send_all(
         if sent[_WHOLE].fault is None:
             others = [name for name in arms if name != _WHOLE]
             with ThreadPoolExecutor(request.jobs) as pool:
-                sent |= dict(zip(others, pool.map(send, others), strict=True))
+                try:
+                    sent |= dict(zip(others, pool.map(send, others), strict=True))
+                except BaseException:
+                    setting.cancel.set()  # the pool waits for agents that are running
+                    raise
     return sent
 
 

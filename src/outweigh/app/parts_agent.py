@@ -69,7 +69,7 @@ def explain_missing(arm: ArmSpec) -> str | None:
     if not adapter.uses_model(whole):
         return f"{agent} sends no requests to a model, so there is nothing to measure; name another agent with -a"
     missing = adapter.missing(whole)
-    return None if missing is None else missing.removeprefix("arms.bare: ")
+    return None if missing is None else missing.removeprefix("arms.bare: ").replace("arms.bare.model", "-m")
 
 
 def reads(parts: Sequence[SetupPart], agent: str) -> bool:

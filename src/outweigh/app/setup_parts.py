@@ -20,7 +20,8 @@ from outweigh.model.json_text import try_decode_json
 from outweigh.model.parts import PartSpec
 from outweigh.ports.suites import DraftFile
 
-SERVERS_FILE = ".mcp.json"
+MOST_NAME = 40
+"""Characters of a part's name that come from its title."""
 HOOK_FILES = (".claude/settings.json", ".gemini/settings.json", ".qwen/settings.json")
 """Settings that have hooks under the key "hooks", by whose entries they are cut into parts."""
 _IMPORT_STEPS = 5
@@ -258,7 +259,7 @@ def _with_own_names(parts: Iterator[SetupPart]) -> Iterator[SetupPart]:
 
 
 def _slug(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40].rstrip("-")
+    return re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:MOST_NAME].rstrip("-")
 
 
 def _folder_of(copies: Mapping[str, DraftFile]) -> str | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from outweigh.errors import UsageError
 from outweigh.model.markdown_sections import MarkdownSection, SectionKind, find_section, own_spans, split_sections
 
+LONGEST_TITLE, LONGEST_PATH = 80, 500
+"""In characters: a bullet is named by how it starts, and `sections` takes no more than so many."""
 FEWEST_BULLETS = 2
 """A list of one is part of its section."""
 
@@ -82,8 +84,9 @@ def _own_text(text: str, section: MarkdownSection, chosen: Sequence[MarkdownSect
 
 
 def _found(section: MarkdownSection, own: str, known: Sequence[MarkdownSection]) -> FoundSection:
-    """Named by its title where that is enough, else by its path, else by its text."""
-    for title in (section.title, section.path):
+    """Named by its title, or by how it starts, where that is enough; else by its path, else by its text."""
+    starts = section.title[:LONGEST_TITLE].rstrip()
+    for title in (starts, section.path[:LONGEST_PATH]):
         try:
             if find_section(known, title, "") == section:
                 return FoundSection(title=section.title, text=own, titles=(title,))

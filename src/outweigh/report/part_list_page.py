@@ -148,7 +148,8 @@ def _headline(found: PartList) -> str:
 
 def _table(found: PartList) -> Table:
     columns = ("part", "kind", "tokens a turn", "when read", f"$ per {TURNS:,} turns", "from the cache")
-    shown = len(columns) if found.prices is not None else 4
+    has_prices = found.prices is not None and found.measured.whole_tokens is not None
+    shown = len(columns) if has_prices else 4
     rows = [
         (
             shorten_name(part.name, MOST_NAME),
