@@ -118,6 +118,9 @@ def test_the_best_arm_of_the_lower_tiers_is_chosen_and_built_on(done: Desk, fini
 def test_only_held_out_runs_are_reported_and_the_inheriting_arm_is_run_among_them(done: Desk) -> None:
     shown = json.loads(done.verb("ladder", "--format=json").out)
     assert "6 runs of 'base', 'one-a', 'one-b' were made to choose" in json.dumps(shown)
+    reported = {row["arm"]: row["reported_repeats"] for row in shown["tiers"]}
+    assert reported["one-a"]["first"] == 2
+    assert reported["two"] is None, "all of its runs are"
     ordered = sorted(done.counted(), key=lambda run: run.position or 0)
     assert {run.trial.repeat for run in ordered[:6]} == {1}
     later = [(run.trial.arm, run.trial.repeat) for run in ordered[6:]]
@@ -224,6 +227,12 @@ def test_without_held_out_repeats_figures_are_called_optimistic(desk: Desk) -> N
     desk.run()
     assert runs_by_arm(desk) == {"base": 4, "one-a": 2, "one-b": 2, "two": 2}
     shown = desk.verb("ladder", "--format=json").out
+    assert {row["arm"]: (row["reported_repeats"] or {}).get("is_optimistic") for row in json.loads(shown)["tiers"]} == {
+        "base": True,
+        "one-a": True,
+        "one-b": True,
+        "two": None,
+    }
     assert "'one-b' was chosen for 'two' by the runs that are reported (held_out = false)" in shown
     assert "when shrunken for the choice" in shown
 

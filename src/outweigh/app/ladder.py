@@ -8,8 +8,10 @@ from msgspec.structs import replace
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.ladder_tiers import plan_tiers
 from outweigh.compare.evidence import Evidence
+from outweigh.compare.held_out import ReportedRepeats, reported_repeats
 from outweigh.compare.ladder import Ladder, compare_tiers
 from outweigh.score.composite import EVEN, GRADE_SCALES, Profile, weigh
+from outweigh.store.experiment_file import ExperimentFile
 
 DEFAULT_GRADES = "seed"
 
@@ -42,7 +44,13 @@ def ladder_of_evidence(evidence: Evidence, request: LadderRequest) -> Ladder:
     ladder = compare_tiers(
         evidence, None, GRADE_SCALES[request.grades], plan=plan, profile=_profile(request), seed=request.seed
     )
-    return replace(ladder, warnings=(*ladder.warnings, *notes))
+    return replace(ladder, warnings=(*ladder.warnings, *notes), reported=_reported(experiment))
+
+
+def _reported(experiment: ExperimentFile | None) -> dict[str, ReportedRepeats]:
+    if experiment is None or not experiment.inherits:
+        return {}
+    return reported_repeats(experiment.choosing_repeats, experiment.optimistic_arms)
 
 
 def _profile(request: LadderRequest) -> Profile:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from outweigh.compare.arm_summary import ArmSummary, summarise
 from outweigh.compare.arm_table import ArmTable, CompositeScorer
 from outweigh.compare.evidence import Evidence
+from outweigh.compare.held_out import ReportedRepeats
 from outweigh.compare.judge_agreement import judge_drift_warnings
 from outweigh.compare.ladder_contenders import Contenders, find_contenders
 from outweigh.compare.ladder_contrasts import LadderTests, compare_levels
@@ -50,6 +51,7 @@ class Ladder(Struct, frozen=True, kw_only=True):
     configuration once. `quality` is what tiers are ranked and graded by: the composite, `passed` where no run is
     judged, or `judge_score` where no run says whether it passed. Standings and contenders are of configurations, by
     name, and of tiers. `replicates` is the study's own noise. `run_level` counts single runs, as others publish it.
+    `reported` says of arms that another arm was chosen by which of their repeats are reported.
     """
 
     tiers: tuple[Tier, ...]
@@ -71,6 +73,7 @@ class Ladder(Struct, frozen=True, kw_only=True):
     evidence_sha256: str
     warnings: tuple[str, ...]
     run_level: RunLevel
+    reported: Mapping[str, ReportedRepeats] = {}
 
 
 def compare_tiers(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import to_builtins
 
+from outweigh.compare.held_out import ReportedRepeats
 from outweigh.compare.ladder import Ladder, Tier, TierSpread
 from outweigh.compare.ladder_levels import LadderTier, SubArm
 from outweigh.report.json_output import Payload, finite_or_none, never_passes
@@ -19,7 +20,7 @@ def ladder_payload(ladder: Ladder) -> Payload:
         "baseline": ladder.baseline,
         "first_tier": ladder.levels[0].name,
         "graded_on": ladder.quality,
-        "tiers": [_tier_payload(tier) for tier in ladder.tiers],
+        "tiers": [_tier_payload(tier, ladder.reported.get(tier.summary.name)) for tier in ladder.tiers],
         "levels": [_level_payload(tier, ladder) for tier in ladder.levels],
         **_spread_payload(ladder.of_medians, ""),
         **_spread_payload(ladder.of_means, "_of_means"),
@@ -33,7 +34,7 @@ def ladder_payload(ladder: Ladder) -> Payload:
     }
 
 
-def _tier_payload(tier: Tier) -> Payload:
+def _tier_payload(tier: Tier, reported: ReportedRepeats | None) -> Payload:
     summary, metrics = tier.summary, tier.summary.metrics
     return {
         "arm": summary.name,
@@ -51,6 +52,7 @@ def _tier_payload(tier: Tier) -> Payload:
         "never_passes": never_passes(summary),
         "uplift": tier.uplift.value,
         "uplift_of_mean": tier.uplift_of_mean.value,
+        "reported_repeats": None if reported is None else to_builtins(reported),
     }
 
 
