@@ -24,6 +24,7 @@ DOCUMENTS = (
     "docs/model-server.md",
     "docs/try.md",
     "docs/bundles.md",
+    "docs/ladders.md",
 )
 IN_REPOSITORY = ("docs/try.md",)
 """Documents whose commands are run in a repository of their own, where no coding agent is installed."""

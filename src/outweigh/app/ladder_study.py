@@ -3,15 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from outweigh.app.evidence import read_evidence
 from outweigh.app.ladder import LadderRequest, ladder_of_evidence
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
 from outweigh.compare.ladder import DRAWS, Ladder
+from outweigh.model.choice import ChoiceRecord
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.report.figures.tiers import all_contrasts
 from outweigh.report.ladder_document import LadderStudy
-from outweigh.report.ladder_methods import MethodsFacts
+from outweigh.report.ladder_methods import ChoiceFact, MethodsFacts
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Interval
 from outweigh.store.experiment_file import ExperimentFile
@@ -25,7 +28,20 @@ def study_ladder(request: LadderRequest) -> LadderStudy:
     ladder = ladder_of_evidence(evidence, request)
     arms = [tier.summary.name for tier in ladder.tiers]
     panel = summarise_judges({arm: evidence.judging.get(arm, ()) for arm in arms})
-    return LadderStudy(ladder=ladder, panel=panel, methods=_gather_facts(ladder, evidence, panel, experiment))
+    facts = _gather_facts(ladder, evidence, panel, experiment)
+    choices = tuple(_choice(each) for store in request.evidence.stores.stores for each in store.choices.values())
+    return LadderStudy(ladder=ladder, panel=panel, methods=replace(facts, choices=choices))
+
+
+def _choice(record: ChoiceRecord) -> ChoiceFact:
+    return ChoiceFact(
+        arm=record.arm,
+        chosen=record.chosen,
+        tiers=tuple(record.inherit.best_of),
+        by=record.inherit.by,
+        repeats=max(record.choosing_repeats.values(), default=0),
+        held_out=record.inherit.held_out,
+    )
 
 
 def _gather_facts(

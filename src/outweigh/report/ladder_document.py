@@ -47,6 +47,11 @@ class LadderStudy(Struct, frozen=True, kw_only=True):
     panel: PanelAgreement | None
     methods: MethodsFacts
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether agents only pretended to work, so that amounts of money are none."""
+        return self.methods.simulated_runs > 0
+
 
 def ladder_report(study: LadderStudy) -> Report:
     """Everything; what takes room is folded."""
@@ -56,11 +61,11 @@ def ladder_report(study: LadderStudy) -> Report:
         _facts(study),
         *step_figures(ladder),
         *uplift_figures(ladder),
-        tier_table(ladder),
-        *cost_quality_figures(ladder),
+        tier_table(ladder, simulated=study.is_simulated),
+        *cost_quality_figures(ladder, simulated=study.is_simulated),
         *token_figures(ladder),
-        *_doubt(ladder),
-        *_configurations(ladder),
+        *_doubt(study),
+        *_configurations(study),
         Details(title="Every figure of every tier", blocks=tuple(_every_figure(ladder))),
         *_by_single_runs(ladder),
         *_judges(study),
@@ -85,7 +90,7 @@ def ladder_summary(study: LadderStudy, *, verbose_command: str | None = None) ->
         headline=_headline(ladder),
         tone=Tone.PLAIN,
         blocks=(
-            tier_table(ladder, MOST_SUMMARY_TIERS),
+            tier_table(ladder, simulated=study.is_simulated, most=MOST_SUMMARY_TIERS),
             KeyPoints(rows=tuple(points), commands=commands, most_lines={"Warning": MOST_WARNING_LINES}),
         ),
         payload={},
@@ -156,14 +161,16 @@ def _named(names: Sequence[str], most: int = 5, word: str = "and") -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}"
 
 
-def _doubt(ladder: Ladder) -> list[Block]:
+def _doubt(study: LadderStudy) -> list[Block]:
     """What chance explains: tests of the tiers, and everyone who may be best; nothing with one tier."""
+    ladder = study.ladder
     if len(ladder.levels) < 2:
         return []
+    contrasts = contrast_table(ladder, simulated=study.is_simulated)
     return [
         Details(
             title="Do the tiers differ?",
-            blocks=(omnibus_table(ladder), *contrast_figures(ladder), contrast_table(ladder)),
+            blocks=(omnibus_table(ladder), *contrast_figures(ladder), contrasts),
         ),
         Details(title="Who may be best?", blocks=(standing_table(ladder), *_possible_best(ladder))),
     ]
@@ -188,10 +195,11 @@ def _by_single_runs(ladder: Ladder) -> list[Block]:
     return [Details(title="By single runs", blocks=(run_level_table(ladder.run_level),))]
 
 
-def _configurations(ladder: Ladder) -> list[Block]:
+def _configurations(study: LadderStudy) -> list[Block]:
+    ladder = study.ladder
     if not has_sub_arms(ladder):
         return []
-    blocks = (sub_arm_table(ladder), *sub_arm_figures(ladder))
+    blocks = (sub_arm_table(ladder, simulated=study.is_simulated), *sub_arm_figures(ladder))
     return [Details(title="Configurations of every tier", blocks=blocks)]
 
 

@@ -17,6 +17,7 @@ from outweigh.report.figures.tiers import (
     tier_title,
 )
 from outweigh.report.formatting import (
+    SIMULATED,
     UNIT_FORMATS,
     UNKNOWN,
     format_change,
@@ -60,10 +61,10 @@ def format_gain(gain: Estimate) -> str:
     return f"{format_change(gain.point)} %{ends}"
 
 
-def tier_table(ladder: Ladder, most: int | None = None) -> Table:
-    """One row for each tier; of more than `most`, the others are counted."""
+def tier_table(ladder: Ladder, *, simulated: bool, most: int | None = None) -> Table:
+    """One row for each tier; of more than `most`, the others are counted. What is `simulated` cost nothing."""
     shown = ladder.levels if most is None else ladder.levels[:most]
-    rows = [_tier_row(ladder, tier) for tier in shown]
+    rows = [_tier_row(ladder, tier, simulated=simulated) for tier in shown]
     columns = ("", "sub-arms", "runs", quality_name(ladder), "grade", "uplift", "cost of a pass")
     if len(shown) < len(ladder.levels):
         rows.append((f"and {len(ladder.levels) - len(shown)} more", *("",) * (len(columns) - 1)))
@@ -75,7 +76,7 @@ def tier_table(ladder: Ladder, most: int | None = None) -> Table:
     )
 
 
-def _tier_row(ladder: Ladder, tier: LadderTier) -> tuple[str, ...]:
+def _tier_row(ladder: Ladder, tier: LadderTier, *, simulated: bool) -> tuple[str, ...]:
     is_first = tier is ladder.levels[0]
     return (
         tier_title(tier),
@@ -84,11 +85,11 @@ def _tier_row(ladder: Ladder, tier: LadderTier) -> tuple[str, ...]:
         format_figure(tier.quality, lambda value: format_quality(ladder, value)),
         tier.grade or UNKNOWN,
         "" if is_first else format_gain(tier.gain_over_first),
-        _dollars(tier),
+        SIMULATED if simulated else _dollars(tier),
     )
 
 
-def sub_arm_table(ladder: Ladder) -> Table:
+def sub_arm_table(ladder: Ladder, *, simulated: bool) -> Table:
     """One row for each configuration, tier by tier."""
     return Table(
         title=f"Configurations (95 % intervals; uplift of the mean over {shorten_name(ladder.baseline)})",
@@ -103,11 +104,13 @@ def sub_arm_table(ladder: Ladder) -> Table:
             "chance of best",
             "chance of frontier",
         ),
-        rows=tuple(_sub_arm_row(ladder, sub_arm) for tier in ladder.levels for sub_arm in tier.sub_arms),
+        rows=tuple(
+            _sub_arm_row(ladder, sub_arm, simulated=simulated) for tier in ladder.levels for sub_arm in tier.sub_arms
+        ),
     )
 
 
-def _sub_arm_row(ladder: Ladder, sub_arm: SubArm) -> tuple[str, ...]:
+def _sub_arm_row(ladder: Ladder, sub_arm: SubArm, *, simulated: bool) -> tuple[str, ...]:
     standing = ladder.standings[sub_arm.name]
     return (
         f"{sub_arm.tier}/{sub_arm.name}",
@@ -116,7 +119,7 @@ def _sub_arm_row(ladder: Ladder, sub_arm: SubArm) -> tuple[str, ...]:
         format_figure(sub_arm.figures[QUALITY], lambda value: format_quality(ladder, value)),
         sub_arm.grade or UNKNOWN,
         "" if ladder.baseline in sub_arm.arms else format_gain(sub_arm.gain_over_baseline),
-        _dollars(sub_arm),
+        SIMULATED if simulated else _dollars(sub_arm),
         format_percent(standing.chance_best),
         format_percent(standing.chance_on_frontier),
     )
@@ -130,17 +133,17 @@ def _dollars(one: LadderTier | SubArm) -> str:
     return f"{about}{format_figure(one.figures['cost_of_pass_usd'], format_dollars)}"
 
 
-def contrast_table(ladder: Ladder) -> Table:
+def contrast_table(ladder: Ladder, *, simulated: bool) -> Table:
     """Steps and contrasts to the first tier, with their p-values and the price of one more solved task."""
     names = {tier.number: shorten_name(tier_title(tier), 20) for tier in ladder.levels}
     return Table(
         title=f"Differences of the mean {quality_name(ladder)} (95 % intervals that hold together)",
         columns=("", "points", "p, max-t", "p, Holm", "p, Wilcoxon", "one more solved task", "is"),
-        rows=tuple(_contrast_row(contrast, names) for contrast in all_contrasts(ladder)),
+        rows=tuple(_contrast_row(contrast, names, simulated=simulated) for contrast in all_contrasts(ladder)),
     )
 
 
-def _contrast_row(contrast: TierContrast, names: Mapping[int, str]) -> tuple[str, ...]:
+def _contrast_row(contrast: TierContrast, names: Mapping[int, str], *, simulated: bool) -> tuple[str, ...]:
     difference, together = contrast.difference, contrast.difference.simultaneous
     ends = "" if together is None else f" ({format_change(together.low)} to {format_change(together.high)})"
     return (
@@ -149,7 +152,7 @@ def _contrast_row(contrast: TierContrast, names: Mapping[int, str]) -> tuple[str
         format_p(difference.adjusted),
         format_p(difference.holm),
         format_p(contrast.wilcoxon.p_value),
-        _price(contrast),
+        SIMULATED if simulated else _price(contrast),
         mark_word(contrast_mark(contrast)) or "not shown",
     )
 

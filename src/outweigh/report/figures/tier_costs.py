@@ -21,7 +21,7 @@ FRONTIER_CAPTION = (
 )
 
 
-def cost_quality_figures(ladder: Ladder) -> list[Block]:
+def cost_quality_figures(ladder: Ladder, *, simulated: bool) -> list[Block]:
     """Tiers and configurations by mean cost and pass rate, with their chances of being on the frontier."""
     tiers = [_point(tier_title(tier), tier.figures, _tier_chance(ladder, tier), minor=False) for tier in ladder.levels]
     dots = [
@@ -34,7 +34,7 @@ def cost_quality_figures(ladder: Ladder) -> list[Block]:
     if len(points) < 2:
         return []
     title = "Cost against pass rate"
-    titles = ("mean cost of a run", "pass rate")
+    titles = (f"{'simulated ' if simulated else ''}mean cost of a run", "pass rate")
     return [
         Figure(
             title=title,
