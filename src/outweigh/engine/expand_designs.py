@@ -275,7 +275,8 @@ def _screen(design: DesignSpec, parts: int, seed: int, where: str) -> Levels:
         levels = plackett_burman(parts)
         return fold_over(levels) if design.arms is not None and most >= 2 * size else levels
     try:
-        return supersaturated(parts, most - most % 2, seed)
+        random = Random(seed)
+        return supersaturated(parts, most - most % 2, lambda numbers: random.sample(numbers, len(numbers)))
     except ValueError as fault:
         raise UsageError(f"{where}.arms: {fault}; allow more `arms`, or name fewer parts.") from None
 

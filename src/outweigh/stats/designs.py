@@ -2,11 +2,10 @@
 
 Plackett–Burman designs come from Hadamard matrices (R. L. Plackett and J. P. Burman, Biometrika 33, 1946): those of
 Paley's two constructions over prime fields, and their doubles. Supersaturated designs have fewer arms than factors and
-are searched for with a seed (K. H. V. Booth and D. R. Cox, Technometrics 4, 1962).
+are searched for among random columns (K. H. V. Booth and D. R. Cox, Technometrics 4, 1962).
 """
 
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
 
@@ -57,7 +56,11 @@ def fold_over(levels: Levels) -> Levels:
     return (*levels, *(tuple(not level for level in row) for row in levels))
 
 
-def supersaturated(factors: int, arms: int, seed: int) -> Levels:
+Shuffle = Callable[[Sequence[int]], Sequence[int]]
+"""Puts numbers into random order."""
+
+
+def supersaturated(factors: int, arms: int, shuffle: Shuffle) -> Levels:
     """A design with fewer arms than it takes to estimate every factor, for ranking them.
 
     Every factor is in half of the arms, and no two factors are always together or always apart. Columns are chosen
@@ -65,11 +68,10 @@ def supersaturated(factors: int, arms: int, seed: int) -> Levels:
     """
     if arms < _FEWEST_SUPERSATURATED or arms % 2:
         raise ValueError(f"a supersaturated design needs an even number of arms, at least {_FEWEST_SUPERSATURATED}")
-    rng = random.Random(seed)
     half = [1] * (arms // 2) + [-1] * (arms // 2)
-    columns: list[list[int]] = []
+    columns: list[Sequence[int]] = []
     while len(columns) < factors:
-        offered = [rng.sample(half, arms) for _ in range(_CANDIDATES)]
+        offered = [shuffle(half) for _ in range(_CANDIDATES)]
         best = min(offered, key=lambda column: _closeness(column, columns))
         if columns and _closeness(best, columns)[0] == arms:
             raise ValueError(f"{arms} arms are too few to tell {factors} factors apart")
