@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tests.public_data.scylla_dryrun import DATA, records, table
+from tests.public_data.scylla_dryrun import DATA, page, records, table
 
 from outweigh.app.ladder_tiers import plan_tiers
 from outweigh.compare.ladder import compare_tiers
@@ -77,6 +77,17 @@ def test_table_2_steps_between_tiers(name: str, metric: str, digits: int) -> Non
 
     assert rows == [[row[1].removesuffix(" (Overall)"), *row[2:6]] for row in table(name)]
     assert ladder()["run_level"]["omnibus"][metric]["statistic"] is None, "nan was published"
+
+
+def test_table_3_agreement_of_the_judges() -> None:
+    judges = ladder()["run_level"]["judges"]
+    rows = [
+        [shown(pair["spearman"]), shown(pair["pearson"]), shown(pair["mean_absolute_difference"], 4)]
+        for pair in judges["pairs"]
+    ]
+
+    assert rows == [row[1:] for row in table("tab03_judge_agreement.md")[:3]]
+    assert f"**Krippendorff's α** (interval): {judges['alpha']:.3f}" in page("tab03_judge_agreement.md")
 
 
 def test_table_5_costs() -> None:

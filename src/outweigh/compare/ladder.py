@@ -126,7 +126,12 @@ def compare_tiers(
         profile=profile,
         scale=scale,
         evidence_sha256=evidence.sha256(*arms),
-        run_level=count_by_runs(layout.tiers, {number: layout.tier_name(number) for number in layout.numbers}, arms),
+        run_level=count_by_runs(
+            layout.tiers,
+            {number: layout.tier_name(number) for number in layout.numbers},
+            arms,
+            evidence.judge_calls(arms),
+        ),
         warnings=(
             *evidence.warnings,
             *layout.notes,

@@ -11,6 +11,8 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from outweigh.compare.judge_calls import JudgeCallFact
+from outweigh.compare.judge_totals import StatedAgreement, compare_totals
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import (
     Alternative,
@@ -72,7 +74,7 @@ class TierOfRuns(Struct, frozen=True, kw_only=True):
     runs: RunGroup
 
 
-class RunStep(Struct, frozen=True, kw_only=True):
+class StepByRuns(Struct, frozen=True, kw_only=True):
     """The runs of one tier beside those of a lower one: the difference of their means, Cliff's delta, and the
     Mann-Whitney test, alone and adjusted by Holm for all steps of the same metric.
     """
@@ -91,7 +93,7 @@ class RunLevel(Struct, frozen=True, kw_only=True):
     """Tiers, arms and everything, counted by runs. `score_of` says whose score it is: `stated` or `judge_score`.
 
     `omnibus` has the Kruskal-Wallis test of all tiers for each metric, `steps` each tier beside the one below, and the
-    last beside the first.
+    last beside the first. `judges` is how far the judges' stated totals agree.
     """
 
     score_of: str
@@ -99,7 +101,8 @@ class RunLevel(Struct, frozen=True, kw_only=True):
     arms: Mapping[str, RunGroup]
     everything: RunGroup
     omnibus: Mapping[str, Significance]
-    steps: tuple[RunStep, ...]
+    steps: tuple[StepByRuns, ...]
+    judges: StatedAgreement | None
 
 
 class _Columns(Struct, frozen=True, kw_only=True):
@@ -109,8 +112,15 @@ class _Columns(Struct, frozen=True, kw_only=True):
     metrics: Mapping[str, Sample]
 
 
-def count_by_runs(tiers: Mapping[str, int], names: Mapping[int, str], arms: Mapping[str, Sequence[Score]]) -> RunLevel:
-    """Count the runs of each tier. `tiers` has the tier of each arm, `names` what each tier is called."""
+def count_by_runs(
+    tiers: Mapping[str, int],
+    names: Mapping[int, str],
+    arms: Mapping[str, Sequence[Score]],
+    calls: Iterable[JudgeCallFact] = (),
+) -> RunLevel:
+    """Count the runs of each tier. `tiers` has the tier of each arm, `names` what each tier is called, and `calls` are
+    those of the judges.
+    """
     stated = any(run.stated is not None and run.stated.score is not None for runs in arms.values() for run in runs)
     by_arm = {arm: _columns(arms[arm], stated=stated) for arm in tiers}
     by_tier = {
@@ -132,6 +142,7 @@ def count_by_runs(tiers: Mapping[str, int], names: Mapping[int, str], arms: Mapp
         everything=_group(_columns((run for arm in tiers for run in arms[arm]), stated=stated), interval=False),
         omnibus={metric: _omnibus([_known(each.metrics[metric]) for each in by_tier.values()]) for metric in _COMPARED},
         steps=tuple(step for metric in _COMPARED for step in _steps(metric, by_tier)),
+        judges=compare_totals(calls),
     )
 
 
@@ -181,14 +192,14 @@ def _omnibus(groups: Sequence[Sample]) -> Significance:
     return kruskal_wallis_test(np.concatenate(groups), owners, unit=Unit.RUN)
 
 
-def _steps(metric: str, by_tier: Mapping[int, _Columns]) -> list[RunStep]:
+def _steps(metric: str, by_tier: Mapping[int, _Columns]) -> list[StepByRuns]:
     numbers = list(by_tier)
     pairs = [*pairwise(numbers), *([(numbers[0], numbers[-1])] if len(numbers) > 2 else [])]
     values = {number: _known(columns.metrics[metric]) for number, columns in by_tier.items()}
     found = [_p_value(values[lower], values[upper]) for lower, upper in pairs]
     adjusted = adjust_holm(found).tolist()
     return [
-        RunStep(
+        StepByRuns(
             metric=metric,
             lower=lower,
             upper=upper,

@@ -20,6 +20,7 @@ def run_level_payload(level: RunLevel) -> Payload:
         "everything": _group_payload(level.everything),
         "omnibus": {metric: to_builtins(test) for metric, test in level.omnibus.items()},
         "steps": [to_builtins(step) for step in level.steps],
+        "judges": to_builtins(level.judges),
     }
 
 
