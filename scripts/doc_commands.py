@@ -23,6 +23,7 @@ DOCUMENTS = (
     "docs/judges.md",
     "docs/model-server.md",
     "docs/try.md",
+    "docs/parts.md",
     "docs/bundles.md",
     "docs/ladders.md",
 )

@@ -34,6 +34,8 @@ PARTS: dict[str, Any] = {
     "notes": {"skills": ["skills/notes"]},
     "docs": {"mcp_servers": {"docs": {"command": ["docs"]}}},
 }
+CLAUDE_CODE = {"agent": "claude-code"}
+SHELL = {"agent": "shell", "options": {"command": "true"}}
 Passes = Callable[[str, int], bool]
 
 
@@ -44,15 +46,15 @@ def always(_arm: str, _repeat: int) -> bool:
 class SetUp:
     """A repository with a set-up of six parts, a suite that leaves them out, and a store of its runs."""
 
-    def __init__(self, folder: Path, *joint: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, *joint: tuple[str, ...], agent: Mapping[str, Any] = CLAUDE_CODE) -> None:
         self.repository = Repository(folder / "project")
         self.folder, self.store = self.repository.folder, folder / "store"
         self.suite = self.folder / "evals"
         arms = {
-            "all-parts": {"agent": "claude-code", "parts": list(PARTS)},
+            "all-parts": {**agent, "parts": list(PARTS)},
             **{
                 f"without-{'-'.join(left)}": {
-                    "agent": "claude-code",
+                    **agent,
                     "parts": [part for part in PARTS if part not in left],
                 }
                 for left in (*((part,) for part in PARTS), *joint)
@@ -307,3 +309,13 @@ def _remote(folder: Path, repository: Repository) -> Path:
         repository.git("config", name, value)
     repository.git("push", "--quiet", "origin", "main")
     return bare
+
+
+def test_a_file_that_an_arm_has_in_several_places_is_changed_where_the_set_up_has_it(tmp_path: Path) -> None:
+    """Agents without places of their own get CLAUDE.md and AGENTS.md; this set-up has the one alone."""
+    project = SetUp(tmp_path, ("tests", "notes"), agent=SHELL).run()
+
+    changed = project.patched("tests", "notes")
+    assert changed["CLAUDE.md"] == CLAUDE_MD.replace("## Tests\n\n- about tests\n\n", "").encode()
+    assert changed[".claude/skills/notes/SKILL.md"] is None
+    assert not (project.folder / "AGENTS.md").exists()

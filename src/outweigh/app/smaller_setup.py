@@ -34,16 +34,20 @@ def cut_setup(setup: Path, suite: LoadedSuite, arms: tuple[str, str], dropped: S
     """From the arm with all parts to the one without the dropped ones, as changes of the files in a folder."""
     cut = _Cut(setup=setup, suite=suite, dropped=tuple(dropped))
     full, smaller = (suite.arms[name] for name in arms)
-    for change in overlay_changes(full.overlay, smaller.overlay):
-        cut.apply(change)
+    changes = overlay_changes(full.overlay, smaller.overlay)
+    there = {change.before_sha256 for change in changes if (setup / change.path).exists()}
+    for change in changes:
+        # Arms of some agents have one file in several places, of which a set-up needs one.
+        if change.before_sha256 not in there or (setup / change.path).exists():
+            cut.apply(change)
     for part in dropped:
         cut.leave_out_servers(part, suite.spec.parts[part])
         cut.refuse_what_no_file_has(part, suite.spec.parts[part])
-    changes = tuple(
+    written = tuple(
         FileChange(path=path, content=content, executable=content is not None and cut.before[path][1])
         for path, content in sorted(cut.after.items())
     )
-    return SmallerSetup(changes=changes, before=cut.before, refusals=tuple(cut.refusals))
+    return SmallerSetup(changes=written, before=cut.before, refusals=tuple(cut.refusals))
 
 
 @dataclass(slots=True, kw_only=True)

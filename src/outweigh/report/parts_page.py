@@ -228,6 +228,8 @@ def _effect_notes(effects: DesignEffects) -> Iterator[str]:
             "The effect of a part holds for the parts that were beside it."
         )
     for found in effects.metrics[:2]:
+        if reasons := dict.fromkeys(each.contrast.reason for each in found.effects if each.contrast.reason):
+            yield f"{found.metric}: some intervals are unknown, because {' and '.join(map(str, reasons))}."
         if found.reason is not None:
             yield f"{found.metric}: {found.reason}."
         elif found.left_out:
