@@ -42,6 +42,7 @@ PLACES = {
     "cli/test_import_fuzz.py": "slow",
     "cli/test_judge.py": "slow",
     "cli/test_process.py": "slow",
+    "cli/test_parts_list.py": "slow",
     "cli/test_report_parts.py": "slow",
     "cli/test_run.py": "slow",
     "cli/test_run_watched.py": "slow",

@@ -188,6 +188,14 @@ class TestSecrets:
         assert found["web"].secrets == ("WEB_AUTHORIZATION",)
         assert found["web"].server.headers == {"Authorization": "${WEB_AUTHORIZATION}", "X-Mode": "a"}
 
+    def test_a_variable_that_a_command_names_becomes_a_secret(self) -> None:
+        stated = {"mcpServers": {"zoo": {"command": "zoo", "args": ["--api-key", "${ZOO_KEY}"]}}}
+
+        found = read_servers(json.dumps(stated).encode(), ".mcp.json")["zoo"]
+
+        assert (found.secrets, found.withheld) == (("ZOO_KEY",), None)
+        assert found.server.command == ["zoo", "--api-key", "${ZOO_KEY}"]
+
     @pytest.mark.parametrize(
         "server",
         [

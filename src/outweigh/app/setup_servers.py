@@ -106,7 +106,8 @@ def _found(name: str, stated: _StatedServer) -> FoundServer:
         why = f"env gives {', '.join(odd)} the value of another variable; give both the same name"
         return FoundServer(server=McpServer(command=["withheld"]), withheld=why)
     server = msgspec.convert({"command": words, "environment": environment}, McpServer)
-    return FoundServer(server=server, secrets=tuple(sorted(handed)))
+    named = {variable for word in words for variable in variables_in(word)}
+    return FoundServer(server=server, secrets=tuple(sorted(handed | named)))
 
 
 def _is_secret_word(word: str, following: str) -> bool:
