@@ -82,8 +82,12 @@ def test_a_changed_baseline_and_the_aliases_of_a_fraction_are_said_before_anythi
         assert "solve = idle×more; idle = solve×more; more = solve×idle" in words
 
 
-def test_arms_of_a_screen_have_their_own_repeats_and_a_shorter_run_is_resumed(desk: PartsDesk) -> None:
+def test_arms_of_a_screen_have_their_own_repeats_and_a_shorter_run_is_resumed(
+    desk: PartsDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.write({"kind": "screen", "model": "cheap", "repeats": 1})
+    monkeypatch.chdir(desk.suite)
+    assert "6 tasks × 5 arms × 1 to 2 repeats" in desk.outweigh().out
     assert desk.run().code == 0
     assert desk.runs() == {"plain": 12, **{f"screen-0{number}": 6 for number in range(1, 5)}}
     before = desk.experiment

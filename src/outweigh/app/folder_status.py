@@ -47,13 +47,21 @@ def _suite_status(file: Path) -> SuiteStatus:
     from outweigh.model.parse import parse_suite  # noqa: PLC0415
 
     try:
-        spec = expand_designs(parse_suite(file.read_bytes(), str(file)), str(file)).spec
+        expanded = expand_designs(parse_suite(file.read_bytes(), str(file)), str(file))
+        spec = expanded.spec
         tasks = task_folders(spec.tasks, file.parent, str(file))
     except OutweighError as fault:
         return SuiteStatus(file=str(file), fault=_first_line(fault))
     except OSError as fault:
         return SuiteStatus(file=str(file), fault=f"{file} cannot be read: {fault.strerror}.")
-    return SuiteStatus(file=str(file), name=spec.name, tasks=len(tasks), arms=tuple(spec.arms), repeats=_repeats(spec))
+    return SuiteStatus(
+        file=str(file),
+        name=spec.name,
+        tasks=len(tasks),
+        arms=tuple(spec.arms),
+        repeats=_repeats(spec),
+        own_repeats=(*expanded.repeats.values(), *(tier.repeats for tier in spec.tiers.values() if tier.repeats)),
+    )
 
 
 def _repeats(spec: SuiteSpec) -> int:

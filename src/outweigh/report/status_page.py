@@ -15,13 +15,17 @@ MOST_DECISIONS = 5
 
 
 class SuiteStatus(Struct, frozen=True, kw_only=True):
-    """The suite of a folder; `fault` says what is wrong with its file, and then nothing else is known."""
+    """The suite of a folder; `fault` says what is wrong with its file, and then nothing else is known.
+
+    `repeats` are those of arms without their own, and `own_repeats` those of all other arms.
+    """
 
     file: str
     name: str = ""
     tasks: int = 0
     arms: tuple[str, ...] = ()
     repeats: int = 0
+    own_repeats: tuple[int, ...] = ()
     fault: str | None = None
 
 
@@ -117,8 +121,9 @@ def _headline(status: FolderStatus) -> Iterator[str]:
 def _facts(status: FolderStatus) -> Iterator[tuple[str, str]]:
     suite, store = status.suite, status.store
     if suite is not None:
-        sizes = {"task": suite.tasks, "arm": len(suite.arms), "repeat": suite.repeats}
-        shape = " × ".join(count_of(number, noun) for noun, number in sizes.items())
+        repeats = sorted({suite.repeats, *suite.own_repeats})
+        often = ("" if len(repeats) == 1 else f"{repeats[0]} to ") + count_of(repeats[-1], "repeat")
+        shape = " × ".join((count_of(suite.tasks, "task"), count_of(len(suite.arms), "arm"), often))
         yield "Suite", suite.fault or f"{suite.name}: {shape} ({', '.join(suite.arms)})"
     elif status.suites_below:
         yield "Suite", f"none here; below this folder in {', '.join(status.suites_below)}"
