@@ -128,14 +128,16 @@ def test_only_held_out_runs_are_reported_and_the_inheriting_arm_is_run_among_the
 
 
 def test_a_chain_of_three_tiers_is_chosen_link_by_link_with_the_first_tier_in_every_block(desk: Desk) -> None:
-    arms = {**ARMS, "two": inheriting(2, 0, 1), "three": inheriting(3, 1, 2)}
-    desk.write(arms, **SMALL)
+    other = {**inheriting(2, 0, 1), "environment": {"OTHER": "1"}}
+    desk.write({**ARMS, "two": inheriting(2, 0, 1), "other": other, "three": inheriting(3, 1, 2)}, **SMALL)
     ended = desk.run()
     assert ended.code == 0, ended.err
     found = choices(desk)
-    assert found["two"].chosen == "one-b"
-    assert [each.arm for each in found["three"].candidates] == ["one-a", "one-b", "two"]
-    assert runs_by_arm(desk) == {"base": 6, "one-a": 4, "one-b": 4, "two": 4, "three": 2}
+    assert found["two"].chosen == found["other"].chosen == "one-b"
+    assert found["two"].fingerprint != found["other"].fingerprint
+    assert "two and other are built on one-b" in ended.err
+    assert [each.arm for each in found["three"].candidates] == ["one-a", "one-b", "two", "other"]
+    assert runs_by_arm(desk) == {"base": 6, "one-a": 4, "one-b": 4, "two": 4, "other": 4, "three": 2}
     ordered = sorted(desk.counted(), key=lambda run: run.position or 0)
     for _, block in groupby(ordered, key=lambda run: run.trial.task_id):
         assert "base" in {run.trial.arm for run in block}

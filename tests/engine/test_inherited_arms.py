@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.engine.engine_fixtures import write_suite
 
-from outweigh.engine.inherited_arms import load_inheriting_arm
+from outweigh.engine.inherited_arms import describe_inheritance, join_names, load_inheriting_arm
 from outweigh.engine.load_suite import LoadedSuite, load_suite, repeats_by_arm
 from outweigh.errors import UsageError
 from outweigh.verdict.policy import check_policy
@@ -119,6 +119,20 @@ def test_an_arm_may_add_nothing_to_what_it_inherits(tmp_path: Path) -> None:
 
 def test_harbor_cannot_run_arms_that_inherit(tmp_path: Path) -> None:
     assert "Harbor runs all arms at once" in refusal(tmp_path, {"executor": "harbor"}, two=two())
+
+
+def test_arms_that_ask_for_the_same_are_described_together(tmp_path: Path) -> None:
+    suite = load(tmp_path, two=two(), other=two(environment={"C": "3"}), three=two(tier=3, inherit={"best_of": [2]}))
+    said = list(describe_inheritance(suite.inheriting, suite.spec))
+    assert len(said) == 2
+    assert said[0].startswith("two and other are built on the best arm of tier 0 and 1 by evidence ('base', 'one').")
+    assert said[1].startswith("three is built on the best arm of tier 2")
+
+
+def test_many_names_are_counted() -> None:
+    assert join_names(["a"]) == "a"
+    assert join_names(["a", "b"]) == "a and b"
+    assert join_names(list("abcdefgh")) == "a, b, c, d, e and 3 more"
 
 
 class TestRepeats:

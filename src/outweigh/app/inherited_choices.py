@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from math import isclose
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from outweigh.compare.choose_best import BestArm, ComparedCandidate, choose_best, choosing_runs
 from outweigh.compare.evidence import Evidence, gather
@@ -35,7 +38,8 @@ def make_choice(
 ) -> ChoiceRecord:
     """Choose from what the store holds now; `choosing_repeats` has the candidates and their last repeat for choosing.
 
-    The fingerprint of the inheriting arm is left to the caller, who builds it.
+    The fingerprint of the inheriting arm is left to the caller, who builds it. The same choice holds for every arm that
+    asks for the same.
     """
     lines = {file.name: _count_lines(file) for file in record_files(folder) if file.name != CHOICES_FILE}
     set_aside = tuple(each.task for each in experiment.quarantine)
@@ -80,25 +84,42 @@ def check_choices(store: Store) -> None:
             raise EvidenceError(
                 f"{folder}: {arm!r} was built, and {CHOICES_FILE} does not say on which arm. {_RESTORE}"
             )
+    made_again: dict[bytes, _MadeAgain] = {}
     for choice in choices.values():
-        for change in _changes(folder, experiment, choice):
+        # Arms that inherit from the same tiers by the same rule share what they were chosen by.
+        basis = msgspec.json.encode((choice.inherit, choice.candidates, choice.lines, choice.quarantine))
+        if basis not in made_again:
+            made_again[basis] = _choose_again(folder, choice)
+        for change in _changes(experiment, choice, *made_again[basis]):
             raise EvidenceError(f"{folder / CHOICES_FILE}: {change}. {_RESTORE}")
 
 
-def _changes(folder: Path, experiment: ExperimentFile, choice: ChoiceRecord) -> Iterator[str]:
+class _MadeAgain(NamedTuple):
+    """What the records of a choice say, and which arm they lead to."""
+
+    evidence: Evidence | None
+    best: BestArm
+
+
+def _choose_again(folder: Path, choice: ChoiceRecord) -> _MadeAgain:
+    # In the order of the candidates, which decides where nothing else does; that of keys is not kept.
+    repeats = {each.arm: choice.choosing_repeats.get(each.arm, 0) for each in choice.candidates}
+    evidence = _read_evidence(folder, choice.lines, repeats, choice.quarantine)
+    return _MadeAgain(evidence, _choose(evidence, repeats, choice.inherit))
+
+
+def _changes(
+    experiment: ExperimentFile, choice: ChoiceRecord, evidence: Evidence | None, best: BestArm
+) -> Iterator[str]:
     """What no longer fits a choice."""
     arm = choice.arm
     if experiment.inherits.get(arm) != choice.inherit:
         yield f"the choice for {arm!r} was made by other settings of inherit than the store has now"
     if choice.fingerprint is not None and experiment.arms.get(arm, choice.fingerprint) != choice.fingerprint:
         yield f"{arm!r} is not the arm that was built on {choice.chosen!r}"
-    # In the order of the candidates, which decides where nothing else does; that of keys is not kept.
-    repeats = {each.arm: choice.choosing_repeats.get(each.arm, 0) for each in choice.candidates}
-    evidence = _read_evidence(folder, choice.lines, repeats, choice.quarantine)
     changed = [each.arm for each in choice.candidates if _evidence_hash(evidence, each.arm) != each.evidence_sha256]
     if changed:
         yield f"the choice for {arm!r} rests on runs or judgments of {quote_names(changed, 5)} that have changed since"
-    best = _choose(evidence, repeats, choice.inherit)
     if best.chosen != choice.chosen:
         yield (
             f"the choice for {arm!r} is {_or_none(choice.chosen)}, and its records lead to {_or_none(best.chosen)} "

@@ -17,7 +17,7 @@ from outweigh.app.run_request import RunPreview, RunRequest
 from outweigh.app.suite_versions import SuiteVersions, find_versions
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
-from outweigh.engine.inherited_arms import describe_inheritance, load_inheriting_arm
+from outweigh.engine.inherited_arms import describe_inheritance, join_names, load_inheriting_arm
 from outweigh.engine.load_suite import LoadedSuite, repeats_by_arm
 from outweigh.engine.tier_stages import StagedArms, TierStage, plan_stage_runs, plan_stages
 from outweigh.engine.trial_plan import PlannedRun
@@ -94,15 +94,26 @@ def run_in_stages(
         worst = worst if ended is EndReason.DONE else ended
         if not state.next_arms:
             break
-        for choice in state.choose(folder):
-            if choice.chosen is None:
-                not_run[choice.arm] = choice.reason
-                observer.notify(f"{choice.arm} is not run: {choice.reason}. The other arms go on.")
-            else:
-                observer.notify(f"{choice.arm} is built on {choice.chosen}: {choice.reason}.")
+        made = state.choose(folder)
+        not_run |= {choice.arm: choice.reason for choice in made if choice.chosen is None}
+        for words in _describe_choices(made):
+            observer.notify(words)
     if worst is EndReason.TIER_BUDGET:
         return EndReason.BUDGET
     return EndReason.INCOMPLETE if not_run and worst is EndReason.DONE else worst
+
+
+def _describe_choices(choices: Iterable[ChoiceRecord]) -> Iterable[str]:
+    """A sentence for all arms that the same was chosen for."""
+    arms: dict[tuple[str | None, str], list[str]] = {}
+    for choice in choices:
+        arms.setdefault((choice.chosen, choice.reason), []).append(choice.arm)
+    for (chosen, reason), names in arms.items():
+        who = f"{join_names(names)} {'is' if len(names) == 1 else 'are'}"
+        if chosen is None:
+            yield f"{who} not run: {reason}. The other arms go on."
+        else:
+            yield f"{who} built on {chosen}: {reason}."
 
 
 def _final_gaps(suite: LoadedSuite, folder: Path) -> dict[str, str]:
@@ -180,8 +191,7 @@ class _StagedSuite:
         spec = self.versions.suite.spec
         if self.is_begun:
             return
-        for arm in self.versions.suite.inheriting:
-            yield describe_inheritance(arm, spec)
+        yield from describe_inheritance(self.versions.suite.inheriting, spec)
         choosing = self.arms.choosing_repeats
         if choosing:
             runs = sum(choosing.values()) * len(self.versions.suite.tasks)
@@ -195,11 +205,16 @@ class _StagedSuite:
         experiment = read_experiment(folder)
         assert experiment is not None, "a stage was run, so the store says what it is for"
         made = []
+        equal: dict[bytes, ChoiceRecord] = {}
         with FolderRunStore.open(folder):
             for arm in self.next_arms:
                 asked = self.arms.inherits[arm]
                 known = [name for name in self.arms.candidates(arm) if name in experiment.arms]
-                choice = make_choice(folder, experiment, arm, asked, {name: self.arms.repeats[name] for name in known})
+                key = msgspec.json.encode(asked)  # arms that ask for the same get the same, and records are read once
+                if key not in equal:
+                    repeats = {name: self.arms.repeats[name] for name in known}
+                    equal[key] = make_choice(folder, experiment, arm, asked, repeats)
+                choice = msgspec.structs.replace(equal[key], arm=arm)
                 if choice.chosen is not None:
                     built = _build(self.versions.suite, arm, suite_arm(choice.chosen, experiment.versions))
                     choice = msgspec.structs.replace(choice, fingerprint=built.arms[arm].fingerprint)
@@ -270,4 +285,4 @@ def describe_stages(suite: LoadedSuite, repeats: int | None = None) -> Sequence[
     runs = sum(len(numbers) for stage in stages for numbers in stage.repeats.values()) * len(suite.tasks)
     choosing = sum(arms.choosing_repeats.values()) * len(suite.tasks)
     said = f"the suite is run in {len(stages)} stages, {runs} runs in all, of which {choosing} are for choosing only"
-    return (f"{said}.", *(describe_inheritance(arm, suite.spec) for arm in suite.inheriting))
+    return (f"{said}.", *describe_inheritance(suite.inheriting, suite.spec))

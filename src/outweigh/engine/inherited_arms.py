@@ -3,7 +3,7 @@
 An inheriting arm is built on the chosen arm as if it extended it. What it extends itself lies between the two.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +13,8 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.model.arm import Arm, ArmSpec
 from outweigh.model.parse import inherit
 from outweigh.model.suite import Executor, SuiteSpec
+
+SHOWN_ARMS = 5
 
 MOST_TRIED = 500
 """So many possible arms are built before the first run, to find mistakes; beyond that, one for each inheriting arm."""
@@ -115,13 +117,26 @@ def _try_to_build(inheriting: list[str], spec: SuiteSpec, files: ArmFiles, sourc
         arms = built_on(name, possible[0], arms)
 
 
-def describe_inheritance(name: str, spec: SuiteSpec) -> str:
-    """What an inheriting arm waits for, as a sentence."""
-    asked = spec.arms[name].inherit
-    assert asked is not None
-    tiers = " and ".join(str(tier) for tier in asked.best_of)
-    among = quote_names(candidates_of(name, spec.arms), 5)
-    return (
-        f"{name} is built on the best arm of tier {tiers} by {asked.by} ({among}). Which one that is, and so what it "
-        "costs, is known after their runs."
-    )
+def describe_inheritance(names: Iterable[str], spec: SuiteSpec) -> Iterator[str]:
+    """What inheriting arms wait for: a sentence for all that ask for the same."""
+    arms: dict[bytes, list[str]] = {}
+    for name in names:
+        arms.setdefault(msgspec.json.encode(spec.arms[name].inherit), []).append(name)
+    for group in arms.values():
+        asked = spec.arms[group[0]].inherit
+        assert asked is not None
+        tiers = " and ".join(str(tier) for tier in asked.best_of)
+        among = quote_names(candidates_of(group[0], spec.arms), SHOWN_ARMS)
+        verb, whose, costs = ("is", "it", "costs") if len(group) == 1 else ("are", "they", "cost")
+        yield (
+            f"{join_names(group)} {verb} built on the best arm of tier {tiers} by {asked.by} ({among}). Which one that "
+            f"is, and so what {whose} {costs}, is known after their runs."
+        )
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Names in a row, the first ones where they are many."""
+    shown = list(names[:SHOWN_ARMS])
+    more = [f"{len(names) - SHOWN_ARMS} more"] if len(names) > SHOWN_ARMS else []
+    *first, last = (*shown, *more)
+    return f"{', '.join(first)} and {last}" if first else last
