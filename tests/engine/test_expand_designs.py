@@ -130,6 +130,7 @@ def test_a_screen_shares_no_arm_because_what_chooses_parts_does_not_judge_them()
     twins = {suite.spec.arms[name].same_as for name in confirmed.arms[1:]}
     assert twins == {"screen-01", "screen-02", "screen-03"}
     assert suite.repeats == dict.fromkeys(screen.arms, 2)
+    assert suite.spec.baseline == "plain"  # as when the screen was run
 
 
 def test_a_screen_is_folded_over_or_supersaturated_as_its_arms_allow() -> None:

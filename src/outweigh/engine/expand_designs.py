@@ -77,9 +77,12 @@ def expand_designs(spec: SuiteSpec, source: str) -> ExpandedSuite:
 
 
 def _baseline(spec: SuiteSpec, designs: Sequence[MadeDesign]) -> str:
-    """The arm with all parts where the suite names the arm without them and no design compares with that."""
+    """The arm with all parts where the suite names the arm without them and no design compares with that.
+
+    A screen was run with the baseline that is named, and what confirms it is added to the same store.
+    """
     compared = [each for each in designs if each.kind == "leave-one-out" and each.bare == spec.baseline]
-    if not compared or compared[0].full is None or any(each.kind == "add-one" for each in designs):
+    if not compared or compared[0].full is None or any(each.kind in ("add-one", _SCREEN) for each in designs):
         return spec.baseline
     return compared[0].full
 
