@@ -6,7 +6,7 @@ import pytest
 
 from outweigh.app.ladder_tiers import plan_tiers, read_tiers_of_names
 from outweigh.compare.evidence import Evidence
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import UsageError
 from outweigh.model.run_record import TIER_LABEL, TIER_NAME_LABEL, RunRecord
 from outweigh.testing.builders import a_run, evidence_of
 
@@ -95,13 +95,20 @@ def test_an_expression_is_used_before_what_records_name() -> None:
     assert plan.tiers == {"T1": 1, "T2": 2}
 
 
-def test_an_arm_whose_records_name_two_tiers_is_refused() -> None:
-    evidence = evidence_of(on_tier("a", 1), on_tier("a", 2, repeat=2))
+def test_records_that_put_an_arm_on_two_tiers_are_not_used_and_said() -> None:
+    evidence = evidence_of(on_tier("a", 1), on_tier("a", 2, repeat=2), on_tier("b", 1))
 
-    with pytest.raises(EvidenceError, match="arm 'a' put it on tier 1 and on tier 2"):
-        plan_tiers(evidence, None)
+    plan, (note,) = plan_tiers(evidence, None)
+
+    assert plan.tiers is None
+    assert note.startswith("the records of arm 'a' put it on tier 1 and on tier 2")
 
 
-@pytest.mark.parametrize("label", ["free", True, -1, 1.5, None])
+@pytest.mark.parametrize("label", ["3", "T3", "t3", " 3 "])
+def test_a_table_may_have_the_tier_as_a_text(label: str) -> None:
+    assert plan_tiers(evidence_of(on_tier("a", label)), None).plan.tiers == {"a": 3}
+
+
+@pytest.mark.parametrize("label", ["free", "3.5", "", "T", "12345", True, -1, 1.5, None])
 def test_a_label_that_is_no_number_of_a_tier_is_not_taken_for_one(label: Any) -> None:
     assert plan_tiers(evidence_of(on_tier("a", label)), None).plan.tiers is None

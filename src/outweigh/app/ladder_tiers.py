@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.ladder_layout import TierPlan
-from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.errors import UsageError, quote_names
 from outweigh.model.run_record import NamedTier
 from outweigh.store.experiment_file import ExperimentFile
 
@@ -45,10 +45,11 @@ def plan_tiers(
     if experiment is not None and experiment.tiers:
         said = "arms to which the suite gives no tier are left out"
         return PlannedTiers(suite_tiers(experiment), _left_out(said, experiment.arms, experiment.tiers))
-    if stated := _tiers_of_records(evidence.named_tiers):
+    stated, notes = _tiers_of_records(evidence.named_tiers)
+    if stated:
         left_out = _left_out("arms whose records name no tier are left out", evidence.arms, stated)
         return PlannedTiers(_plan(stated, experiment), left_out)
-    return PlannedTiers(TierPlan() if experiment is None else suite_tiers(experiment))
+    return PlannedTiers(TierPlan() if experiment is None else suite_tiers(experiment), notes)
 
 
 def suite_tiers(experiment: ExperimentFile) -> TierPlan:
@@ -106,19 +107,20 @@ def _tier_of_name(expression: re.Pattern[str], arm: str) -> NamedTier | None:
     return numbers[0], matches[0][0]
 
 
-def _tiers_of_records(named: Mapping[str, frozenset[NamedTier]]) -> dict[str, NamedTier]:
-    """The tier that an arm's records name; EvidenceError where they name two."""
+def _tiers_of_records(named: Mapping[str, frozenset[NamedTier]]) -> tuple[dict[str, NamedTier], tuple[str, ...]]:
+    """The tier that each arm's records name; none, and the reason, where the records of an arm name two."""
     found: dict[str, NamedTier] = {}
     for arm, tiers in named.items():
         numbers = sorted({number for number, _ in tiers})
         if len(numbers) > 1:
-            raise EvidenceError(
-                f"the records of arm {arm!r} put it on tier {numbers[0]} and on tier {numbers[1]}; say which it is "
-                f"with {_EXAMPLE} or with --order."
+            said = (
+                f"the records of arm {arm!r} put it on tier {numbers[0]} and on tier {numbers[1]}, so the tiers that "
+                f"records name are not used; say which arm is on which with {_EXAMPLE} or with --order."
             )
+            return {}, (said,)
         names = {name for _, name in tiers}
         found[arm] = numbers[0], names.pop() if len(names) == 1 else None
-    return found
+    return found, ()
 
 
 def _plan(found: Mapping[str, NamedTier], experiment: ExperimentFile | None) -> TierPlan:

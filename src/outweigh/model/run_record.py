@@ -3,6 +3,7 @@
 What nobody measured is None, never 0. The labels that the engine writes into `extra` are defined here too.
 """
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from math import isfinite
@@ -329,12 +330,20 @@ def stated_result(run: RunRecord) -> StatedResult | None:
 NamedTier = tuple[int, str | None]
 
 
+_TIER_TEXT = re.compile(r"[Tt]?([0-9]{1,4})")
+
+
 def named_tier(run: RunRecord) -> NamedTier | None:
-    """The number and the name of the tier that a run says its arm is on; None where it does not say."""
-    number, name = run.extra.get(TIER_LABEL), run.extra.get(TIER_NAME_LABEL)
-    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+    """The number and the name of the tier that a run says its arm is on; None where it does not say.
+
+    A table that was imported may have it as a text, such as `3` or `T3`.
+    """
+    label, name = run.extra.get(TIER_LABEL), run.extra.get(TIER_NAME_LABEL)
+    if isinstance(label, str) and (found := _TIER_TEXT.fullmatch(label.strip())) is not None:
+        label = int(found[1])
+    if not isinstance(label, int) or isinstance(label, bool) or label < 0:
         return None
-    return number, name if isinstance(name, str) and name else None
+    return label, name if isinstance(name, str) and name else None
 
 
 RULES_LABEL = "rules_sha256"
