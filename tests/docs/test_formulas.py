@@ -27,6 +27,9 @@ SINGLE_FORMULAS = (
     "outweigh.stats.sample.pass_at_k",
     "outweigh.stats.sample.pass_hat_k",
     "outweigh.stats.sample.reliability_curves",
+    "outweigh.stats.effects.effect_contrasts",
+    "outweigh.stats.effects.estimate_effects",
+    "outweigh.verdict.promotion.may_drop",
     "outweigh.verdict.promotion.may_promote",
 )
 # It chooses which answers count, and computes nothing.
