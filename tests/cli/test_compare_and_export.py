@@ -1,4 +1,5 @@
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_the_exported_table_has_every_metric_that_compare_has_of_a_single_run(
     outweigh("store", "export", EXAMPLE, "-o", str(tmp_path / "runs.csv"))
 
     columns = set((tmp_path / "runs.csv").read_text().splitlines()[0].split(","))
-    assert comparison["arms"]["T1-skill"]["metrics"].keys() - columns == {"composite", "composite_even"}
+    assert comparison["arms"]["T1-skill"]["metrics"].keys() - columns == {"composite"}
 
 
 def test_the_cells_of_the_paired_table_are_there(comparison: dict[str, Any]) -> None:
@@ -168,3 +169,27 @@ def test_a_csv_has_one_row_per_run_and_empty_cells_for_unknowns(outweigh: Any, c
     with table.open(newline="") as stream:
         (row,) = csv.DictReader(stream)
     assert (row["task_id"], row["passed"], row["cost_usd"], row["total_tokens"]) == ('a,"b"', "0", "", "")
+
+
+def test_the_comparison_has_the_net_gain_and_wilcoxons_test(outweigh: Any) -> None:
+    arms = ("--baseline", "T0-plain", "--candidate", "T1-skill", "--format", "json")
+    comparison, verdict = outweigh("compare", EXAMPLE, *arms).json(), outweigh("verdict", EXAMPLE, *arms).json()
+
+    # The mean over tasks, times the number of tasks: each delta is rounded before it is added.
+    deltas = comparison["deltas"]["composite_delta"]
+    assert comparison["net_gain"] == pytest.approx(deltas["task_mean"] * 6, abs=1e-5)
+    assert verdict["net_gain"] == comparison["net_gain"]
+    assert comparison["tests"]["wilcoxon"]["method"] == "Wilcoxon signed-rank, exact"
+    assert 0 < comparison["tests"]["wilcoxon"]["p_value"] <= 1
+
+
+def test_exported_runs_have_their_cost_of_a_pass_and_their_composite(outweigh: Any, tmp_path: Path) -> None:
+    outweigh("store", "export", EXAMPLE, "-o", str(tmp_path / "runs.csv"))
+    with (tmp_path / "runs.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+
+    for row in rows:
+        cost, passed = float(row["cost_usd"]), float(row["passed"])
+        assert float(row["cost_of_pass_usd"]) == (cost if passed else math.inf)
+        expected = (passed + float(row["judge_score"])) / 2
+        assert float(row["composite_even"]) == pytest.approx(expected)

@@ -28,6 +28,7 @@ from outweigh.stats.estimate import (
 from outweigh.stats.hypothesis_tests import mcnemar_exact
 from outweigh.stats.means import fixed_suite_interval, mean_interval, median_interval
 from outweigh.stats.proportions import dominance, wilson_interval
+from outweigh.stats.rank_tests import wilcoxon_test
 from outweigh.stats.ratios import (
     exponentiate,
     fieller_interval,
@@ -253,6 +254,7 @@ class Inference(Struct, frozen=True, kw_only=True):
     pass_hat_k: Mapping[str, Mapping[int, Interval | None]]
     mcnemar: Significance
     sign_flip: Significance
+    wilcoxon: Significance
     seed: int
 
 
@@ -270,6 +272,9 @@ def infer(comparison: Comparison, *, population: Population, method: IntervalMet
         pass_hat_k={arm.name: reliability_intervals(arm, seed, every=True) for arm in arms},
         mcnemar=_mcnemar(comparison),
         sign_flip=_sign_flip(baseline, candidate, seed),
+        wilcoxon=wilcoxon_test(
+            task_deltas("passed", baseline, candidate), alternative=Alternative.TWO_SIDED, unit=Unit.TASK
+        ),
         seed=seed,
     )
 

@@ -17,6 +17,7 @@ from outweigh.report.json_output import Payload, finite_or_none, interval_payloa
 from outweigh.report.judge_agreement import panel_payload
 from outweigh.report.judge_tables import judge_blocks
 from outweigh.stats.estimate import Estimate, Interval, Quantity, excludes
+from outweigh.verdict.composite_policy import net_gain
 
 
 def comparison_payload(comparison: Comparison, inference: Inference, panel: PanelAgreement | None) -> Payload:
@@ -43,7 +44,13 @@ def comparison_payload(comparison: Comparison, inference: Inference, panel: Pane
         "tests": {
             "mcnemar": {**asdict(comparison.discordance), "p_value": inference.mcnemar.p_value},
             "sign_flip": {"p_value": inference.sign_flip.p_value, "method": inference.sign_flip.method},
+            "wilcoxon": {
+                "p_value": inference.wilcoxon.p_value,
+                "statistic": inference.wilcoxon.statistic,
+                "method": inference.wilcoxon.method,
+            },
         },
+        "net_gain": net_gain(comparison).value,
         "judges": panel_payload(panel),
         "sightings": observed_setup_payload(comparison),
         "warnings": [

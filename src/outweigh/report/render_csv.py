@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from outweigh.report.document import Report
+from outweigh.score.composite import EVEN, composite
 from outweigh.score.metrics import Metric
+from outweigh.score.resource_usage import cost_of_pass
 from outweigh.score.run_score import Score
 
 # A cell that begins like this is taken for a formula by spreadsheets, whoever wrote it.
@@ -87,6 +89,8 @@ def _plain_cell(value: Any) -> Any:
 
 COST_ENDS = ("cost_low_usd", "cost_high_usd")
 """The least and the most that a run with an estimated cost took."""
+DERIVED = ("cost_of_pass_usd", "composite_even")
+"""What follows from a run alone: infinite where it failed; equal weights of its outcome and its judges' score."""
 
 
 def run_columns(metrics: Sequence[Metric]) -> tuple[str, ...]:
@@ -105,15 +109,20 @@ def run_columns(metrics: Sequence[Metric]) -> tuple[str, ...]:
         "cost_provenance",
         *names[after_cost:],
         *COST_ENDS,
+        *DERIVED,
     )
 
 
 def run_rows(scores: Iterable[Score], metrics: Sequence[Metric]) -> Iterator[tuple[object, ...]]:
     """The values under `run_columns`; an unknown is an empty cell, never 0, and no name is a formula."""
-    columns = run_columns(metrics)
+    columns = run_columns(metrics)[: -len((*COST_ENDS, *DERIVED))]
     for score in scores:
         ends = score.ranges.get("cost_usd", (None, None))
-        yield (*(_run_cell(getattr(score, column)) for column in columns[: -len(COST_ENDS)]), *map(_run_cell, ends))
+        derived = (
+            cost_of_pass(score.cost_usd, score.passed).value,
+            composite(score.dimensions(judged=True), EVEN, 0.0).value,
+        )
+        yield tuple(map(_run_cell, (*(getattr(score, column) for column in columns), *ends, *derived)))
 
 
 def _run_cell(value: object) -> object:

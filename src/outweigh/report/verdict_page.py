@@ -19,6 +19,7 @@ from outweigh.report.quarantine_lines import quarantine_blocks, quarantine_paylo
 from outweigh.report.scan_page import scan_blocks, scan_payload
 from outweigh.report.setup_use_lines import use_blocks, use_payload
 from outweigh.report.verdict_sentence import with_gate_titles
+from outweigh.verdict.composite_policy import net_gain
 from outweigh.verdict.decision import Decision, Gate, PolicySource, RequiredSample, Sensitivity, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale, gate_title
 from outweigh.verdict.promotion import may_promote
@@ -37,6 +38,7 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, source: PolicySour
         "scan": scan_payload(comparison.scans),
         "use": use_payload(comparison.changed_use),
         "quarantine": quarantine_payload(comparison.quarantine),
+        "net_gain": net_gain(comparison).value,
     }
     return {**answer, "verdict_sha256": fingerprint, **origins, **beside}
 

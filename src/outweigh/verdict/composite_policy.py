@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import TaskComparison
 from outweigh.errors import UsageError, quote_names
-from outweigh.stats.estimate import Quantity
+from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.verdict.blockers import literal_blockers
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, refuse_gates
 from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
@@ -39,16 +39,16 @@ def decide_by_composite(comparison: Comparison, thresholds: CompositeThresholds)
     shared = [task for task in comparison.tasks if task.baseline.present and task.candidate.present]
     deltas = {task.task_id: delta for task in shared if (delta := composite_delta(task)) is not None}
     regressions = tuple(_regressions(comparison.tasks, deltas, thresholds))
-    unknown = (*_unknown(shared, thresholds), *_unequally_judged(comparison))
-    net_gain = round(sum(deltas.values()), DECIMALS)
+    missing = (*_unknown(shared, thresholds), *_unequally_judged(comparison))
+    gain = round(sum(deltas.values()), DECIMALS)
     vacuous = {task.task_id for task in shared if task.baseline.vacuous or task.candidate.vacuous}
     supported = round(sum(delta for task_id, delta in deltas.items() if task_id not in vacuous), DECIMALS)
-    decision, reason = _decide(regressions, unknown, net_gain, supported, thresholds)
+    decision, reason = _decide(regressions, missing, gain, supported, thresholds)
     return Verdict(
         policy="composite",
         decision=decision,
         seed_wording=decision.value,
-        reasons=(reason, *(item.detail for item in regressions), *unknown),
+        reasons=(reason, *(item.detail for item in regressions), *missing),
         warnings=(*comparison.warnings, *comparison.composite_warnings, *_candidate_only(comparison)),
         gates=(),
         regressions=regressions,
@@ -57,6 +57,16 @@ def decide_by_composite(comparison: Comparison, thresholds: CompositeThresholds)
         settings=asdict(thresholds),
         evidence_sha256=comparison.evidence_sha256,
     )
+
+
+def net_gain(comparison: Comparison) -> Quantity:
+    """The sum of the composite deltas of all tasks that both arms have; unknown where one of them is."""
+    shared = [task for task in comparison.tasks if task.baseline.present and task.candidate.present]
+    deltas = [composite_delta(task) for task in shared]
+    known_deltas = [delta for delta in deltas if delta is not None]
+    if not known_deltas or len(known_deltas) < len(deltas):
+        return unknown(f"the composite of {len(deltas) - len(known_deltas)} of {len(deltas)} tasks is unknown")
+    return known(round(sum(known_deltas), DECIMALS))
 
 
 def composite_delta(task: TaskComparison) -> float | None:
