@@ -261,6 +261,21 @@ class TestBadInput:
         with pytest.raises(UsageError, match="which leads out of"):
             parts_of()
 
+    @pytest.mark.parametrize("named", [(), (".claude",)])
+    def test_a_folder_of_the_set_up_that_is_a_link_out_is_refused(self, folder: Path, named: tuple[str, ...]) -> None:
+        (folder / ".claude").rename(folder.parent / "elsewhere")
+        (folder / ".claude").symlink_to(folder.parent / "elsewhere")
+
+        with pytest.raises(UsageError, match=r"\.claude is a link to .* which leads out of"):
+            parts_of(*named)
+
+    def test_a_link_to_nothing_is_refused(self, folder: Path) -> None:
+        (folder / "CLAUDE.md").unlink()
+        (folder / "CLAUDE.md").symlink_to("nowhere")
+
+        with pytest.raises(UsageError, match=r"CLAUDE\.md is a link to 'nowhere', which is not there"):
+            parts_of("CLAUDE.md")
+
     def test_a_link_within_the_folder_is_followed(self, folder: Path) -> None:
         (folder / "AGENTS.md").symlink_to("CLAUDE.md")
         (folder / ".claude/skills/again").symlink_to("tidy")

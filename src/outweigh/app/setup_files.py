@@ -51,6 +51,7 @@ def find_setup_files(named: Sequence[str]) -> SetupFiles:
     found: dict[str, DraftFile] = {}
     skipped: list[str] = []
     for place in places:
+        _refuse_link_out(place, root)
         for file in _files_below(place, root):
             path = file.relative_to(root).as_posix()
             if file.name in PERSONAL_FILES:
@@ -109,7 +110,6 @@ def _place(named: str, root: Path) -> Path:
         )
     if not whole.is_relative_to(root):
         raise UsageError(f"{named} is not below {root}. Run this in the folder that the agent is started in.")
-    _refuse_link_out(whole, root)
     path = whole.relative_to(root).as_posix()
     if whole.is_file() and configuration_kind(path) is None and whole.name not in INSTRUCTION_FILES:
         raise UsageError(
@@ -134,6 +134,8 @@ def _files_below(place: Path, root: Path) -> Iterator[Path]:
 
 
 def _refuse_link_out(place: Path, root: Path) -> None:
+    if place.is_symlink() and not place.exists():
+        raise UsageError(f"{place.relative_to(root)} is a link to {str(place.readlink())!r}, which is not there.")
     if place.is_symlink() and not place.resolve().is_relative_to(root):
         raise UsageError(
             f"{place.relative_to(root)} is a link to {str(place.readlink())!r}, which leads out of {root}. Copy what "
