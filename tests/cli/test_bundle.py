@@ -160,6 +160,7 @@ def test_several_stores_in_a_bundle_are_read_together_or_by_name(outweigh: Outwe
 
     assert verified["state"] == "same"
     assert verified["stores"] == ["small", "small-2"]
+    assert "derived/prices.json" in members(bundle), "stores that cannot be read together have prices all the same"
     assert {path.split("/")[1] for path in (table["path"] for table in verified["tables"]) if path.count("/") > 1} == {
         "small",
         "small-2",

@@ -80,10 +80,11 @@ class _NotedPrices:
 
 
 def tabulate_prices(stores: StoreSet, price_file: str | None) -> bytes:
-    """The prices that the runs were priced with, by table and model."""
+    """The prices that the runs of each store were priced with, by table and model."""
     own = [] if price_file is None else [_NotedPrices(read_prices(price_file))]
     tables = [*own, _NotedPrices(GenaiPrices())]
-    gather(stores.read(skip_invalid=False), prices=PriceTables(*tables), judge_rules=stores.judge_rules())
+    for store in (StoreSet([each]) for each in stores.stores):
+        gather(store.read(skip_invalid=False), prices=PriceTables(*tables), judge_rules=store.judge_rules())
     payload = {
         "schema": "outweigh.prices/1",
         "price_file_sha256": None if price_file is None else sha256(Path(price_file).read_bytes()).hexdigest(),
