@@ -100,3 +100,13 @@ def test_a_profile_of_the_suites_own_weighs_its_ladder_and_its_comparisons(outwe
     assert [tier["composite_mean"] for tier in ladder["tiers"]] == pytest.approx([0.3, 0.55])
     assert outweigh("ladder", store, "--profile", "even", "--format", "json").json()["profile"] == "even"
     assert outweigh("compare", store, "--format", "json").json()["profile"] == "mine"
+
+
+def test_the_frontier_is_told_apart_from_those_that_may_be_on_it(outweigh: Any) -> None:
+    ladder = outweigh("ladder", EXAMPLE, "--format", "json").json()
+    others = [name for name in ladder["possible_frontier"] if name not in ladder["frontier"]]
+
+    text = " ".join(outweigh("ladder", EXAMPLE).out.split())
+
+    shown = " and ".join(ladder["frontier"])
+    assert f"Frontier {shown}; perhaps also {' and '.join(others)}" in text

@@ -143,7 +143,7 @@ def _points(study: LadderStudy) -> Iterator[tuple[str, str]]:
     if differences := _differences(ladder):
         yield "Differ", differences.removesuffix(".")
     yield "Best value", _contenders(ladder.contenders.best_values)
-    yield "Frontier", _contenders(ladder.contenders.possible_frontier)
+    yield "Frontier", _frontier(ladder.contenders.frontier, ladder.contenders.possible_frontier)
     if warnings := ladder_payload(ladder)["warnings"]:
         more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
         yield "Warning", warnings[0].removesuffix(".") + more
@@ -154,6 +154,14 @@ def _contenders(names: Sequence[str]) -> str:
     if not names:
         return "unknown"
     return names[0] if len(names) == 1 else f"{_named(names)}; the data cannot tell them apart"
+
+
+def _frontier(names: Sequence[str], possible: Sequence[str]) -> str:
+    """The arms that none beats on both cost and quality, and those that may be among them."""
+    others = [name for name in possible if name not in names]
+    if not names:
+        return _contenders(others)
+    return f"{_named(names)}; perhaps also {_named(others)}" if others else _named(names)
 
 
 def _named(names: Sequence[str], most: int = 5, word: str = "and") -> str:
