@@ -13,7 +13,6 @@ from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.evidence import EvidenceRequest, compare_candidates
 from outweigh.app.plan_options import parse_components, parse_effects, state_components
 from outweigh.app.plan_prices import Priced, stated_prices, suite_prices
-from outweigh.app.run_stages import describe_stages
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.pilot import Pilot, price_pilot, read_pilot
@@ -170,6 +169,8 @@ def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
     """Before the first run: the suite's own size, gates and caps, and variation as in public records of agents."""
     if given := [option for option in _pilot_options(request) if option != "--prices"]:
         raise UsageError(f"-c plans a suite that has not run; leave out {', '.join(given)}.")
+    from outweigh.app.run_stages import describe_stages  # noqa: PLC0415 - only where a suite is planned
+
     suite = read_suite(path)
     policy = suite.spec.policy
     metric = request.metric or _default_metric(request, [policy])
