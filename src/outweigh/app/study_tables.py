@@ -19,9 +19,9 @@ from outweigh.app.judge_parts import PartsRequest, judge_store_parts
 from outweigh.app.ladder import LadderRequest
 from outweigh.app.ladder_study import study_ladder
 from outweigh.app.report import REPORTERS, ReportRequest, report_decision
+from outweigh.app.report_files import LADDER_FILES
 from outweigh.app.study_inputs import tabulate_prices, tabulate_records
 from outweigh.app.suite_check import SuiteCheckRequest, check_suite
-from outweigh.app.write_ladder import ladder_files
 from outweigh.errors import OutweighError
 from outweigh.report.document import Report
 from outweigh.report.json_output import JsonReporter
@@ -180,7 +180,7 @@ class _Scope:
         folder = f"{self._folder}/ladder/"
 
         def make() -> TableFiles:
-            files = ladder_files(ladder_report(study_ladder(LadderRequest(evidence=self._evidence))))
+            files = LADDER_FILES.contents(ladder_report(study_ladder(LadderRequest(evidence=self._evidence))))
             return {f"{folder}{name}": content.encode() for name, content in files.items()}
 
         return StudyTable(path=folder, stores=self._names, command=f"{self._words('ladder')} -o {folder}", make=make)

@@ -219,6 +219,19 @@ def add_format_option(parser: Parser) -> None:
     )
 
 
+def add_output_option(parser: Parser, formats: str, what: str) -> None:
+    """Where to write, with the endings of names in words, and what is printed without it."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help=f"write a file that ends in {formats}, or with FOLDER/ all of them and every figure "
+        f"as .svg and .csv; may be repeated (default: print {what})",
+    )
+
+
 def screen_width() -> int:
     """How many columns text may have: those of the terminal, at most 100, and 100 where there is none."""
     return max(NARROWEST_SCREEN, min(WIDEST_TEXT, shutil.get_terminal_size((WIDEST_TEXT, 0)).columns))

@@ -6,7 +6,7 @@ from math import isfinite
 
 from outweigh.app.ladder import DEFAULT_GRADES, LadderRequest
 from outweigh.app.ladder_study import study_ladder
-from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
+from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, add_output_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import (
     ReadingOptions,
@@ -16,8 +16,6 @@ from outweigh.cli.reading_options import (
     reading_parser,
 )
 from outweigh.errors import UsageError
-from outweigh.report.document import Report
-from outweigh.report.formatting import escape_controls
 from outweigh.report.ladder_document import ladder_report, ladder_summary
 from outweigh.score.composite import GRADE_SCALES, Dimension
 
@@ -39,9 +37,9 @@ def main(arguments: Sequence[str]) -> int:
     """Print the ladder, or write it to files."""
     options = build_parser().parse_command(arguments, _Options())
     if options.output:
-        from outweigh.app.write_ladder import check_targets  # noqa: PLC0415 - formats are only needed for files
+        from outweigh.cli.output_files import LADDER_FILES  # noqa: PLC0415 - formats are only needed for files
 
-        check_targets(options.output)
+        LADDER_FILES.check(options.output)
     request = LadderRequest(
         order=_parse_order(options.order),
         tiers=options.tiers,
@@ -54,22 +52,14 @@ def main(arguments: Sequence[str]) -> int:
     )
     study = study_ladder(request)
     if options.output:
-        _write(ladder_report(study), options.output)
+        from outweigh.cli.output_files import write_files  # noqa: PLC0415
+
+        write_files(LADDER_FILES, ladder_report(study), options.output)
     else:
         brief = options.format == "text" and not options.verbose
         whole = shlex.join([*options.command, "--verbose"])
         print_report(ladder_summary(study, verbose_command=whole) if brief else ladder_report(study), options.format)
     return ExitCode.SATISFIED
-
-
-def _write(report: Report, targets: Sequence[str]) -> None:
-    from outweigh.app.write_ladder import write_ladder  # noqa: PLC0415
-
-    print(escape_controls(report.headline))
-    for target in targets:
-        files = write_ladder(report, target)
-        others = f" ({len(files)} files)" if len(files) > 1 else ""
-        print(f"written to {escape_controls(target)}{others}")
 
 
 def _parse_order(text: str | None) -> tuple[str, ...] | None:
@@ -128,15 +118,7 @@ def build_parser() -> Parser:
     )
     add_task_list_option(parser)
     add_changes_option(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="write a file that ends in .html, .md, .json, .csv or .tex, or with FOLDER/ all of them and every figure "
-        "as .svg and .csv; may be repeated (default: print the ladder)",
-    )
+    add_output_option(parser, ".html, .md, .json, .csv or .tex", "the ladder")
     add_format_option(parser)
     parser.group(COMMON_OPTIONS).add_argument(
         "--verbose", action="store_true", help="print everything: sub-arms, every figure, judges, methods, warnings"

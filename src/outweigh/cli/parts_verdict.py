@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from outweigh.app.judge_parts import PartsRequest, judge_store_parts
-from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.arguments import Parser, add_format_option, add_output_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import (
     PolicyOptions,
@@ -18,11 +18,16 @@ from outweigh.cli.reading_options import (
 class _Options(ReadingOptions, PolicyOptions):
     turns_per_month: int | None
     format: str
+    output: list[str]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print what is known about every part; exit code 3 where nothing is known about any."""
     options = build_parser().parse_command(arguments, _Options())
+    if options.output:
+        from outweigh.cli.output_files import PARTS_FILES  # noqa: PLC0415 - formats are only needed for files
+
+        PARTS_FILES.check(options.output)
     result = judge_store_parts(
         PartsRequest(
             evidence=options.evidence_request(),
@@ -30,7 +35,12 @@ def main(arguments: Sequence[str]) -> int:
             turns_per_month=options.turns_per_month,
         )
     )
-    print_report(result.document(), options.format)
+    if options.output:
+        from outweigh.cli.output_files import write_files  # noqa: PLC0415
+
+        write_files(PARTS_FILES, result.document(), options.output)
+    else:
+        print_report(result.document(), options.format)
     return ExitCode.SATISFIED if result.is_decided else ExitCode.UNUSABLE_EVIDENCE
 
 
@@ -50,6 +60,7 @@ def build_parser() -> Parser:
     )
     add_policy_options(parser)
     add_inference_options(parser)
+    add_output_option(parser, ".html, .md, .json or .tex", "the verdict")
     add_format_option(parser)
     return parser
 

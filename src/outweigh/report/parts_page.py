@@ -7,6 +7,7 @@ from math import expm1
 from outweigh.compare.part_effects import DesignEffects, MetricEffects, PartEffect
 from outweigh.errors import quote_names
 from outweigh.report.document import Block, BulletList, CodeBlock, Report, Table, Tone, optional_bullets
+from outweigh.report.figures.part_effects import part_figures
 from outweigh.report.formatting import UNKNOWN, format_change, format_count, format_dollars, pluralize
 from outweigh.report.parts_json import BaseArm, PartsPage, joint_arm_name, parts_payload, quote_parts
 from outweigh.stats.estimate import Estimate, Interval
@@ -31,6 +32,7 @@ def parts_report(page: PartsPage) -> Report:
     for title, effects in (("Effects", page.effects), ("Screen", page.screen)):
         if effects is not None:
             blocks.extend(_effect_blocks(title, effects))
+            blocks.extend(part_figures(title, effects))
     blocks.extend(_next_steps(page))
     blocks.extend(optional_bullets("Warnings", page.warnings))
     return Report(

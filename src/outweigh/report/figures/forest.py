@@ -88,8 +88,9 @@ def _effect_values(effect: ForestEffect) -> tuple[str | float | None, ...]:
 
 
 MATRIX_CAPTION = (
-    "Each cell is the effect of two parts together minus the sum of their own effects, in points. Stronger shades are "
-    "larger ones. ▲ and ▼ mark those that chance hardly explains. Point at a cell to see its interval."
+    "Each cell is the interaction of two parts in points: half of what the effect of one gains when the other is "
+    "there. Stronger shades are larger ones. ▲ and ▼ mark those that chance hardly explains. Point at one for its "
+    "interval."
 )
 
 
