@@ -14,6 +14,7 @@ from outweigh.engine.setup_check import ExpectedSetup, SetupCheck, check_setup, 
 from outweigh.model.agent_files import file_locations_of
 from outweigh.model.arm import Arm, OverlayFile, bare_arm
 from outweigh.model.run_record import ObservedSetup
+from outweigh.model.usage import Component
 
 KEEPER = "---\nname: keeper\ndescription: Takes care of every zebra in the stable.\n---\nYou keep zebras.\n"
 STRIPES = "---\ndescription: Counts the stripes of one zebra.\n---\nCount them.\n"
@@ -229,3 +230,17 @@ class TestOtherArms:
         both = expected((twin, AGENT_FILE), (self.KEPT, AGENT_FILE))
 
         assert check_setup(twin, both, None, an_account(a_call(), seen=frozenset(both.markers))).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "component"),
+    [("stable-monitor", Component.MONITOR), ("evaluator", Component.EVALUATOR), ("keeper", None), ("monitoring", None)],
+)
+def test_the_prompt_of_a_sub_agent_that_is_named_for_its_role_marks_its_requests(
+    name: str, component: Component | None
+) -> None:
+    files = {f".claude/agents/{name}.md": KEEPER.replace("keeper", name).replace("You keep", "You keep an eye on all")}
+    markers = expected((an_arm("new", files), files)).markers
+    found = {marker.component for marker in markers.values() if marker.text == "You keep an eye on all zebras."}
+
+    assert found == (set() if component is None else {component})

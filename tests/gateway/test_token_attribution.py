@@ -1,5 +1,6 @@
 """Tokens go to components in whole numbers that add up to what the provider counted."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,3 +140,14 @@ class TestConversations:
         conversations.note_tool_arguments(["hello"])
 
         assert not conversations.is_sub_agent(["hello"])
+
+
+@pytest.mark.parametrize("role", [Component.MONITOR, Component.EVALUATOR])
+def test_a_sub_agent_with_the_prompt_of_a_monitor_or_evaluator_counts_as_one(role: Component) -> None:
+    parts = [text_part(role, "Watch the other agents."), text_part(Component.ORCHESTRATOR, "What do you see?")]
+    answer = _answer(100, 20, 3, 10, text=1, tool=0)
+
+    assert attribute_tokens(parts, answer, is_sub_agent=True) == (
+        ComponentTokens(component=role, input_tokens=123, output_tokens=10),
+    )
+    assert attribute_tokens(parts[1:], answer, is_sub_agent=True)[0].component is Component.SUB_AGENT

@@ -111,6 +111,7 @@ def _items_of_file(
     elif kind is ConfigurationKind.AGENT and place.suffix in (".md", ".toml"):
         name, text = _read_description(place, content)
         offered = (name, "" if _NOT_OFFERED.search(content) else text)
+        _mark_role(name, place, content, markers)
         yield _described(DeclaredKind.SUB_AGENT, offered, markers, Component.TOOL_SCHEMA)
     elif kind is ConfigurationKind.COMMAND and place.suffix in (".md", ".toml"):
         _, text = _read_description(place, content)
@@ -123,6 +124,18 @@ def _items_of_file(
         yield DeclaredItem(kind=told, name=path, shown_by=shown_by)
     elif place.parent.name in ("plugin", "plugins") and place.suffix in (".js", ".ts", ".mjs") and kind is not None:
         yield DeclaredItem(kind=DeclaredKind.PLUGIN, name=place.stem)
+
+
+_ROLES = {"monitor": Component.MONITOR, "evaluator": Component.EVALUATOR}
+"""Words in the name of a sub-agent that say what it is for, with the component that its requests count as."""
+
+
+def _mark_role(name: str, place: PurePosixPath, content: bytes, markers: dict[str, ArmMarker]) -> None:
+    """Mark the prompt of a sub-agent that watches or judges the work, so that its requests are known by it."""
+    words = re.split(r"[^a-z]+", name.lower())
+    role = next((component for word, component in _ROLES.items() if word in words), None)
+    if role is not None and place.suffix == ".md":
+        add_marker(markers, f"prompt of {name}", role, read_skill(content, "").body)
 
 
 _NOT_OFFERED = re.compile(rb"^(?:mode: *primary|hidden: *true|disable: *true) *$", re.MULTILINE)

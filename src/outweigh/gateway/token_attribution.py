@@ -21,7 +21,7 @@ def attribute_tokens(
     if total_input is None or usage.output_tokens is None:
         return ()
     if is_sub_agent:
-        return (_component_tokens(Component.SUB_AGENT, total_input, usage.output_tokens),)
+        return (_component_tokens(_role(parts), total_input, usage.output_tokens),)
     generated = {Component.ORCHESTRATOR: response.text_bytes, Component.TOOL_CALL: response.tool_bytes}
     sent = apportion_tokens(total_input, _sum_sizes(parts))
     got = apportion_tokens(usage.output_tokens, generated)
@@ -30,6 +30,12 @@ def attribute_tokens(
         for component in Component
         if sent.get(component) or got.get(component)
     )
+
+
+def _role(parts: Iterable[RequestPart]) -> Component:
+    """What a sub-agent is for: a monitor or an evaluator where its request contains the prompt of one."""
+    found = {part.component for part in parts}
+    return next((role for role in (Component.MONITOR, Component.EVALUATOR) if role in found), Component.SUB_AGENT)
 
 
 def total_input_tokens(usage: Usage) -> int | None:
