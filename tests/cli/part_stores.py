@@ -33,6 +33,7 @@ def part_runs(
     tasks: int = 30,
     repeats: int = 5,
     noise: bool = True,
+    base: float = 0.5,
     tokens: Mapping[str, int] | None = None,
     seed: int = 1,
     **fields: Any,
@@ -48,7 +49,7 @@ def part_runs(
         ease, size = dice.normal(0, 0.1), dice.normal(0, 0.4)
         for repeat in range(1, repeats + 1):
             for arm, parts in sets.items():
-                chance = 0.5 + sum(effects.get(part, 0.0) for part in parts) + ease
+                chance = base + sum(effects.get(part, 0.0) for part in parts) + ease
                 passed = dice.random() < chance if noise else (repeat - 0.5) / repeats < chance
                 scale = float(np.exp(size + dice.normal(0, 0.05)))
                 sent = Usage(

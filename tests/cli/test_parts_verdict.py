@@ -122,7 +122,8 @@ def test_scripted_runs_decide_and_allow_nothing(tmp_path: Path, capsys: pytest.C
 
 def test_a_full_factorial_gives_interactions_with_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = [[part for part, there in zip(PARTS[:3], row, strict=True) if there] for row in product((1, 0), repeat=3)]
-    sets = {("all-parts" if len(held) == 3 else f"part-set-{place:02}"): held for place, held in enumerate(kept)}
+    named = {("all-parts" if len(held) == 3 else f"part-set-{place:02}"): held for place, held in enumerate(kept)}
+    sets = dict(reversed(named.items()))
     runs = part_runs(sets, EFFECTS, tasks=40)
     _, payload = answer(capsys, write_part_store(tmp_path / "s", runs, sets, "factorial"))
     quality = payload["effects"]["metrics"][0]
@@ -139,6 +140,7 @@ def test_a_full_factorial_gives_interactions_with_intervals(tmp_path: Path, caps
     style = effects[(("style",),)]
     assert style["simultaneous"][0] < style["interval"][0] < 0.3 < style["interval"][1] < style["simultaneous"][1]
     assert by_part(payload)["style"]["verdict"] == "keep"
+    assert payload["baseline"] == "all-parts", "parts are left out of the whole set-up, whatever the baseline is"
 
 
 def test_aliases_are_shown_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,3 +255,25 @@ def test_arms_that_confirm_a_screen_later_are_the_first_that_are_judged(
     _, payload = answer(capsys, store)
 
     assert by_part(payload)["part-3"]["verdict"] == "hurts"
+
+
+def test_tasks_that_were_set_aside_after_they_had_been_run_cannot_make_a_part_droppable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without style twenty of eighty tasks fail, and those are in quarantine now."""
+    sets = leave_one_out(("style",))
+    lost = {f"task-{number}" for number in range(20)}
+    failed = part_runs(sets, {"style": 0.0}, base=-1.0, tasks=80, noise=False)
+    passed = part_runs(sets, {"style": 0.0}, base=2.0, tasks=80, noise=False)
+    runs = [
+        bad if bad.trial.arm == "without-style" and bad.trial.task_id in lost else good
+        for bad, good in zip(failed, passed, strict=True)
+    ]
+    store = write_part_store(tmp_path / "s", runs, sets)
+    before = by_part(answer(capsys, store)[1])["style"]
+    aside = [{"task": task, "reason": "flaky", "since": "2026-01-01"} for task in sorted(lost)]
+    edit_experiment(tmp_path / "s", quarantine=aside)
+    after = by_part(answer(capsys, store)[1])["style"]
+
+    assert (before["verdict"], after["verdict"], after["may_drop"]) == ("keep", "drop", False)
+    assert any("set aside after they had been run" in blocker for blocker in after["blockers"])

@@ -125,9 +125,15 @@ def _arrange(experiment: ExperimentFile) -> PartArms:
 
 
 def _reference(experiment: ExperimentFile) -> str:
-    """The arm that others are compared with: the one with all parts where a design leaves them out one by one."""
-    full = [each.full for each in experiment.designs if each.kind == "leave-one-out" and each.full is not None]
-    return full[-1] if full else experiment.baseline
+    """The arm that others are compared with: the one with all parts where a design leaves them out one by one.
+
+    A factorial design has such arms among its own.
+    """
+    for kind in ("leave-one-out", "factorial"):
+        full = [each.full for each in experiment.designs if each.kind == kind and each.full is not None]
+        if full:
+            return full[-1]
+    return experiment.baseline
 
 
 def _without_screen(experiment: ExperimentFile, arms: PartArms) -> ExperimentFile:
