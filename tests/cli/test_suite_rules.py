@@ -272,3 +272,18 @@ class TestAnEdit:
         store = write_store(tmp_path / "store", taken, ("plain", "new"))
 
         assert "was edited" not in outweigh("verdict", store).err
+
+    def test_tiers_keep_their_numbers_and_uplift_is_over_the_suites_baseline(
+        self, outweigh: Any, tmp_path: Path
+    ) -> None:
+        arms = ("base", "other", "mid", "top")
+        tiers = {"other": 0, "base": 0, "mid": 1, "top": 3}
+        store = write_store(tmp_path / "s", runs(*arms), arms, tiers=tiers)
+
+        answer = outweigh("ladder", store, "--format", "json").json()
+        text = outweigh("ladder", store, "--verbose").out
+
+        assert {tier["arm"]: tier["tier"] for tier in answer["tiers"]} == tiers
+        assert [level["tier"] for level in answer["levels"]] == [0, 1, 3]
+        assert (answer["first"], answer["baseline"]) == ("base", "base")
+        assert "3 tiers" in text
