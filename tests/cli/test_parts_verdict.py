@@ -227,6 +227,22 @@ def test_no_run_of_a_screen_enters_the_confirmation(tmp_path: Path, capsys: pyte
     assert with_screen["screen"]["metrics"][0]["effects"][2]["estimate"] < 0
 
 
+def test_after_a_confirmed_screen_one_arm_is_to_judge_all_parts_that_it_ranks_low(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paired = {"all-parts": EIGHT, **{f"without-{part}": tuple(set(EIGHT) - {part}) for part in ("part-3", "part-7")}}
+    effects = {"part-3": 0.3, "part-7": 0.2}
+    runs = [
+        *part_runs(paired, effects, base=0.3, tasks=40),
+        *part_runs(screen_of(EIGHT), effects, base=0.3, tasks=40, repeats=1),
+    ]
+    sets = {**paired, **screen_of(EIGHT)}
+    main(["parts", "verdict", write_part_store(tmp_path / "s", runs, sets, "leave-one-out", "screen")])
+
+    low = ", ".join(f'"part-{number}"' for number in (1, 2, 4, 5, 6, 8))
+    assert f'extends = "all-parts"\n  without = [{low}]' in capsys.readouterr().out
+
+
 def test_an_arm_of_a_screen_judges_nothing_even_where_it_lacks_one_part_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

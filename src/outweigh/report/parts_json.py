@@ -102,6 +102,18 @@ class PartsPage(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def tried_together(self) -> tuple[str, ...]:
+        """What an arm without several parts should leave out next.
+
+        Those that can go one by one, and after a confirmed screen also those that it ranks below its shortlist: one arm
+        judges them all.
+        """
+        screened = self.screen is not None and not self.unconfirmed
+        judged = {part.part for part in self.parts if part.verdict is not None}
+        low = {part for part in self.baseline_parts if screened and part not in judged}
+        return tuple(part.part for part in self.parts if part.part in self.droppable or part.part in low)
+
+    @property
     def unconfirmed(self) -> tuple[str, ...]:
         """The shortlist of the screen, as far as no pair of arms has judged it."""
         if self.screen is None:

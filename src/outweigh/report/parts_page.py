@@ -251,16 +251,17 @@ def _next_steps(page: PartsPage) -> Iterator[CodeBlock]:
         yield _apply_block(page, largest.parts)
     elif len(page.droppable) == 1 and single:
         yield _apply_block(page, tuple(single))
-    if len(page.droppable) > 1 and all(set(joint.parts) != set(page.droppable) for joint in page.joint):
+    together = page.tried_together
+    if len(together) > 1 and all(set(joint.parts) != set(together) for joint in page.joint):
         yield CodeBlock(
-            title=f"Next: judge an arm without all of them together. Add this to {SUITE_FILE}, and run it",
+            title=f"Next: judge an arm without all that may go, together. Add this to {SUITE_FILE}, and run it",
             lines=(*_joint_lines(page), "", _run_command(page)),
         )
 
 
 def _joint_lines(page: PartsPage) -> tuple[str, ...]:
-    left = tuple(part for part in page.baseline_parts if part not in page.droppable)
-    return page.base.arm_lines(joint_arm_name(page.droppable), left)
+    left = tuple(part for part in page.baseline_parts if part not in page.tried_together)
+    return page.base.arm_lines(joint_arm_name(page.tried_together), left)
 
 
 def _confirmation_lines(page: PartsPage) -> Iterator[str]:
