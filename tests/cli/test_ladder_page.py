@@ -106,6 +106,18 @@ def test_figures_are_drawn_of_what_is_known(outweigh: Any, tmp_path: Path, judge
     assert quality == f"level,tier,name,{'composite' if judged else 'pass_rate'},low,high,grade"
 
 
+def test_the_methods_say_that_lost_judgments_were_filled_in_only_where_they_were(outweigh: Any, tmp_path: Path) -> None:
+    store = write_ladder_store(tmp_path / "store", {"plain": 0, "skills": 1, "tools": 1}, tasks=8, judged=True)
+    complete = outweigh("ladder", store, "--format", "json").json()["methods"]
+    answers = Path(store, "judgments-engine.jsonl")
+    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:-1]))
+
+    lossy = outweigh("ladder", store, "--format", "json").json()["methods"]
+
+    assert "filled in" not in complete
+    assert "1 of 48 judged runs (2.1 %) lack an answer of a judge. It is filled in" in lossy
+
+
 def write_two_tiers(folder: Path, better: bool) -> str:
     """Twelve tasks of mixed difficulty on two tiers, of which the second solves many more, or as many."""
     runs = [

@@ -81,6 +81,7 @@ def _gather_facts(
         judges=tuple(_judge(judge.judge_version.name, judge.judge_version.model) for judge in judges),
         judgments=sum(sum(judge.answers.values()) for judge in judges),
         unusable_judgments=sum(sum(judge.invalid.values()) for judge in judges),
+        judging_notes=ladder.judging_notes,
         cost_sources=_cost_sources(counted),
         omnibus_tests=_omnibus_tests(ladder),
         contrasts=len(tested),

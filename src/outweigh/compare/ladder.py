@@ -73,6 +73,7 @@ class Ladder(Struct, frozen=True, kw_only=True):
     evidence_sha256: str
     warnings: tuple[str, ...]
     run_level: RunLevel
+    judging_notes: tuple[str, ...] = ()
     reported: Mapping[str, ReportedRepeats] = {}
 
 
@@ -132,6 +133,7 @@ def compare_tiers(
             arms,
             evidence.judge_calls(arms),
         ),
+        judging_notes=tuple(composer.judging_notes),
         warnings=(
             *evidence.warnings,
             *layout.notes,
