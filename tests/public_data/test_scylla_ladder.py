@@ -13,7 +13,7 @@ from tests.public_data.scylla_dryrun import DATA, page, records, table
 
 from outweigh.app.ladder_tiers import plan_tiers
 from outweigh.compare.ladder import compare_tiers
-from outweigh.report.ladder_page import ladder_payload
+from outweigh.report.ladder_json import ladder_payload
 from outweigh.testing.builders import evidence_of
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the public data set is not beside the project")

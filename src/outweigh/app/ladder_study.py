@@ -13,8 +13,8 @@ from outweigh.compare.ladder import DRAWS, Ladder
 from outweigh.model.choice import ChoiceRecord
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.report.figures.tiers import all_contrasts
-from outweigh.report.ladder_document import LadderStudy
 from outweigh.report.ladder_methods import ChoiceFact, MethodsFacts
+from outweigh.report.ladder_page import LadderStudy
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Interval
 from outweigh.store.experiment_file import ExperimentFile

@@ -25,7 +25,7 @@ from outweigh.app.suite_check import SuiteCheckRequest, check_suite
 from outweigh.errors import OutweighError
 from outweigh.report.document import Report
 from outweigh.report.json_output import JsonReporter
-from outweigh.report.ladder_document import ladder_report
+from outweigh.report.ladder_page import ladder_report
 from outweigh.store.bundle import DERIVED_FOLDER, PRICES_NAME
 from outweigh.store.bundled_stores import STORES_FOLDER
 from outweigh.store.run_artifacts import safe_file_name

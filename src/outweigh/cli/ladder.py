@@ -16,7 +16,7 @@ from outweigh.cli.reading_options import (
     reading_parser,
 )
 from outweigh.errors import UsageError
-from outweigh.report.ladder_document import ladder_report, ladder_summary
+from outweigh.report.ladder_page import ladder_report, ladder_summary
 from outweigh.score.composite import GRADE_SCALES, Dimension
 
 

@@ -15,9 +15,14 @@ from outweigh.report.svg.cost_quality import FrontierChance, draw_frontier_chanc
 from outweigh.stats.estimate import Estimate
 
 FRONTIER_CAPTION = (
-    "Up is better, left is cheaper. Circles are tiers with 95 % intervals over tasks, dots are configurations. The "
-    "darker a mark, the more probable it is that no other one is both cheaper and at least as good; the legend has "
+    "Up is better, left is cheaper. Circles are tiers with 95 % intervals over tasks, dots are configurations."
+)
+CHANCES_CAPTION = (
+    "The darker a mark, the more probable it is that no other one is both cheaper and at least as good; the legend has "
     "this probability in percent."
+)
+UNKNOWN_CHANCES_CAPTION = (
+    "Who is on the frontier is not known: it takes two tasks or more to tell how far means are off."
 )
 
 
@@ -34,12 +39,13 @@ def cost_quality_figures(ladder: Ladder, *, simulated: bool) -> list[Block]:
     if len(points) < 2:
         return []
     title = "Cost against pass rate"
+    is_known = any(point.chance is not None for point in points)
     titles = (f"{'simulated ' if simulated else ''}mean cost of a run", "pass rate")
     return [
         Figure(
             title=title,
             draw=partial(draw_frontier_chances, title, points, dollar_tick, percent_tick, titles),
-            caption=FRONTIER_CAPTION,
+            caption=f"{FRONTIER_CAPTION} {CHANCES_CAPTION if is_known else UNKNOWN_CHANCES_CAPTION}",
             text_lines=tuple(point.description for point in points if not point.minor),
             name="cost-quality",
             values=FigureValues(
