@@ -30,7 +30,7 @@ CASES = {
             "test/pool.js",
             "it('refuses unknown readers', () => {\n  assert.throws(() => run(), /no reader x in 'p'/);\n});\n",
         ),
-        ["The text `\"no reader {name} in '{id}'\"` in `lib/pool.js`."],
+        ["The text `\"no reader {name} in '{id}'\"`, as in `\"no reader x in 'p'\"`, in `lib/pool.js`."],
     ),
     "a typed method": (
         ("src/pool.ts", "export class Pool {\n}\n"),

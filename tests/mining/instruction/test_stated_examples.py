@@ -101,3 +101,47 @@ def test_documentation_of_something_else_or_with_the_patch_in_it_is_not_quoted(o
 )
 def test_few_cases_of_a_test_are_named(reported: tuple[str, ...], title: str) -> None:
     assert f"- {title}\n" in instruction(replace(framed_table(), fail_to_pass=reported)).text
+
+
+def test_only_tests_that_a_report_names_are_expected() -> None:
+    test = (
+        "class TestFrames:\n    def test_table(self):\n        assert table([], frame=True) == ''\n\n"
+        "    def test_table_width(self):\n        assert table([], frame=True) == ''\n\n\n"
+        "class TestOther:\n    def test_table(self):\n        assert table([]) == ''\n"
+    )
+
+    text = instruction(replace(framed_table(test), fail_to_pass=("tests.test_tables.TestFrames::test_table",))).text
+
+    assert "are:\n\n- Frames: table\n" in text
+    assert "table width" not in text
+    assert "Other" not in text
+
+
+def test_a_module_that_tests_reach_by_another_name_is_stated() -> None:
+    changed = change(
+        "Draw a frame around a table",
+        source={"tables.py": ("import textwrap\n", "import textwrap as _wrapping\n\n_wrapping.dedent('')\n")},
+        tests={
+            "test_tables.py": (
+                "import tables\n",
+                "import tables\n\n\ndef test_the_frame_of_a_table(patch):\n    patch(tables._wrapping, 'dedent')\n",
+            )
+        },
+    )
+
+    assert "- The name `_wrapping`, used in `tables.py`.\n" in instruction(changed).text
+
+
+def test_a_text_with_fields_is_shown_as_a_test_has_it() -> None:
+    test = (
+        "from tables import describe\n\n\ndef test_the_frame_of_a_table_is_described():\n"
+        "    assert describe({'b': 1, 'a': 2}) == '<frame of a=2, b=1>'\n"
+    )
+    changed = change(
+        "Describe the frame of a table",
+        source={"tables.py": (OLD, f"{OLD}\ndef describe(options):\n    return f'<frame of {{options}}>'\n")},
+        tests={"test_tables.py": (None, test)},
+    )
+
+    stated = '- The text `"<frame of {options}>"`, as in `"<frame of a=2, b=1>"`, in `tables.py`.\n'
+    assert stated in instruction(changed).text

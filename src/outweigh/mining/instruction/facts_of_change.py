@@ -130,7 +130,7 @@ def _lines_that_count(
 ) -> tuple[set[int], list[TestFunction]]:
     """The lines of failing tests, and added lines outside of any test; and those tests."""
     added = added_lines(changed.tests_before.get(path, ""), text)
-    is_failing = {test: _is_named(test.title, changed.fail_to_pass) for test in found.tests}
+    is_failing = {test: _is_named(test, changed.fail_to_pass) for test in found.tests}
     if not any(is_failing.values()):
         is_failing = {test: any(n in added for n in range(test.first_line, test.last_line + 1)) for test in found.tests}
     counted = set(added)
@@ -142,9 +142,13 @@ def _lines_that_count(
     return counted, [test for test, fails in is_failing.items() if fails]
 
 
-def _is_named(title: str, reported: Iterable[str]) -> bool:
-    fixed = re.split(r"[{%$]", title, maxsplit=1)[0].strip() or title
-    return any(fixed in name for name in reported)
+def _is_named(test: TestFunction, reported: Iterable[str]) -> bool:
+    """Whether a report names this test: by its title as far as that is fixed, and with its group if it has one."""
+    fixed = re.split(r"[{%$]", test.title, maxsplit=1)[0].strip() or test.title
+    named = rf"(?<!\w){re.escape(fixed)}" + (r"(?!\w)" if fixed == test.title else "")
+    with_title = [name for name in reported if re.search(named, name)]
+    group = re.split(r"[{%$]", test.group, maxsplit=1)[0].strip()
+    return any(group in name for name in with_title)
 
 
 def added_lines(before: str, after: str) -> frozenset[int]:

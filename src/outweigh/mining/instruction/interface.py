@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from outweigh.mining.instruction.code_facts import Declaration, DeclarationKind
+from outweigh.mining.instruction.code_facts import Declaration, DeclarationKind, LiteralText
 from outweigh.mining.instruction.facts_of_change import AddedSource, FailingTests
 from outweigh.mining.instruction.masking import FAMILIES
-from outweigh.mining.instruction.shared_texts import is_used_text, quoted_pieces, written_texts
+from outweigh.mining.instruction.shared_texts import filled_in, is_used_text, quoted_pieces, written_texts
 
 LONGEST_TEXT = 400
 """Characters of a literal text that can be stated; a longer one would be most of the solution."""
@@ -51,7 +51,7 @@ def find_interface(
         *(f"The file `{path}`, which the tests import." for path in files),
         *(f"The name `{name}`, used in `{shared[name]}`." for name in bare),
         *(f"The exception `{name}`." for name in source.raised if name in tests.names and name not in stated),
-        *(f"The text {quoted(text.shown)} in `{source.texts[text]}`." for text in short),
+        *(f"The text {quoted(text.shown)}{_as_filled_in(text, written)} in `{source.texts[text]}`." for text in short),
         *(f"A text with {quoted(piece)} in it in `{source.texts[text]}`." for text in long for piece in long[text]),
     ]
     stated |= set(bare) | {_module_name(path) for path in files} | {_module_name(d.path) for d in declarations}
@@ -61,6 +61,11 @@ def find_interface(
         unstated_names=tuple(n for n, last in missing.items() if last not in stated and last not in known_at_base),
         unstated_texts=tuple(text.shown for text, pieces in long.items() if not pieces),
     )
+
+
+def _as_filled_in(text: LiteralText, written: frozenset[str]) -> str:
+    example = filled_in(text, written)
+    return "" if example is None else f", as in {quoted(example)},"
 
 
 def _last_name(name: str) -> str:

@@ -81,8 +81,10 @@ def _names(tree: ast.AST) -> tuple[set[tuple[int, str]], set[tuple[int, str]], s
                 members.add((node.lineno, name))
             case ast.ImportFrom(names=names):
                 members.update((alias.lineno, alias.name) for alias in names)
+                bound.update(alias.asname for alias in names if alias.asname)
             case ast.Import(names=names):
                 members.update((alias.lineno, alias.name.rpartition(".")[2]) for alias in names)
+                bound.update(alias.asname for alias in names if alias.asname)
     return used, members, bound
 
 

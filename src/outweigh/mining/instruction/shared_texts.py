@@ -11,6 +11,7 @@ _IS_REGULAR = re.compile(r"\(\?|\\[sdwSDWb](?![a-z])|\[\^|\.\*")
 _SHORTEST_PART = 6
 _LONG_PART = 10
 _SHORT_TEXT = 150
+_LONGEST_EXAMPLE = 400
 _NAME_LIKE = re.compile(r"-{1,2}[a-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|\w+[._-]\w[\w.-]*")
 
 
@@ -57,6 +58,15 @@ def quoted_pieces(text: LiteralText, written: frozenset[str]) -> tuple[str, ...]
     if any(_is_same(whole, each) or _holds(whole, parts, each) for each in written):
         return ()
     return tuple(dict.fromkeys(piece for each in sorted(written) for piece in _pieces(parts, each)))
+
+
+def filled_in(text: LiteralText, written: frozenset[str]) -> str | None:
+    """A text of a test that has all fixed parts with values between them; it shows their order and form."""
+    parts = [part for part in text.parts if part.strip()]
+    if not text.fields or sum(map(len, parts)) < _SHORTEST_PART:
+        return None
+    fitting = (each for each in written if len(each) <= _LONGEST_EXAMPLE and _in_order(parts, each))
+    return min(fitting, key=lambda each: (len(each), each), default=None)
 
 
 def _telling_parts(text: LiteralText) -> list[str]:
