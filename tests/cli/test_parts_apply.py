@@ -46,22 +46,29 @@ def always(_arm: str, _repeat: int) -> bool:
 class SetUp:
     """A repository with a set-up of six parts, a suite that leaves them out, and a store of its runs."""
 
-    def __init__(self, folder: Path, *joint: tuple[str, ...], agent: Mapping[str, Any] = CLAUDE_CODE) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *joint: tuple[str, ...],
+        agent: Mapping[str, Any] = CLAUDE_CODE,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        parts = {**PARTS, **(more or {})}
         self.repository = Repository(folder / "project")
         self.folder, self.store = self.repository.folder, folder / "store"
         self.suite = self.folder / "evals"
         arms = {
-            "all-parts": {**agent, "parts": list(PARTS)},
+            "all-parts": {**agent, "parts": list(parts)},
             **{
                 f"without-{'-'.join(left)}": {
                     **agent,
-                    "parts": [part for part in PARTS if part not in left],
+                    "parts": [part for part in parts if part not in left],
                 }
-                for left in (*((part,) for part in PARTS), *joint)
+                for left in (*((part,) for part in parts), *joint)
             },
         }
         policy = {"gates": ["pass_rate"], "margins": {"pass_rate": 0.3}}
-        write_suite(self.suite, arms, tasks=TASKS, repeats=REPEATS, policy=policy, parts=PARTS)
+        write_suite(self.suite, arms, tasks=TASKS, repeats=REPEATS, policy=policy, parts=parts)
         for number, task in enumerate(sorted(self.suite.glob("task-*"))):
             (task / "environment" / "question.txt").write_text(f"{number} x 7\n")
             (task / "task.toml").write_text((task / "task.toml").read_text().replace(', "family" = "answers"', ""))
@@ -319,3 +326,34 @@ def test_a_file_that_an_arm_has_in_several_places_is_changed_where_the_set_up_ha
     assert changed["CLAUDE.md"] == CLAUDE_MD.replace("## Tests\n\n- about tests\n\n", "").encode()
     assert changed[".claude/skills/notes/SKILL.md"] is None
     assert not (project.folder / "AGENTS.md").exists()
+
+
+def hook(command: str) -> dict[str, Any]:
+    return {"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}
+
+
+def test_hooks_are_cut_out_of_settings_that_are_written_otherwise_than_the_arm_had_them(tmp_path: Path) -> None:
+    parts = {name: {"hooks": {"PreToolUse": [hook(name)]}} for name in ("guard", "log")}
+    project = SetUp(tmp_path, ("guard", "log"), more=parts).run()
+    entries = [json.dumps(hook(name)) for name in ("guard", "log")]
+    text = f'{{"hooks": {{"PreToolUse": [\n\t{entries[0]},\n\t{entries[1]}\n]}}}}\n'
+    settings = project.folder / ".claude" / "settings.json"
+    settings.write_text(text)
+
+    project.patched("guard")
+    assert settings.read_text() == text.replace(f"{entries[0]},\n\t", "")
+    settings.write_text(text)
+    (tmp_path / "smaller.patch").unlink()
+    project.patched("guard", "log")
+    assert not settings.exists()
+
+
+def test_settings_with_other_hooks_than_were_tested_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = SetUp(tmp_path, more={"guard": {"hooks": {"PreToolUse": [hook("guard")]}}}).run()
+    changed = {"hooks": {"PreToolUse": [hook("guard"), hook("new")]}}
+    (project.folder / ".claude" / "settings.json").write_text(json.dumps(changed))
+    _, payload = refused(project, capsys, "guard")
+
+    assert any("settings.json is not what was tested" in reason for reason in payload["refusals"])
