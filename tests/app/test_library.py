@@ -369,13 +369,17 @@ class TestASource:
 
     @pytest.mark.parametrize(
         "options",
-        [{"policy": "best"}, {"profile": "odd"}, {"infer": "all"}, {"seed": -1}, {"planned_tasks": 1}, {"columns": {}}],
+        [{"policy": "best"}, {"infer": "all"}, {"seed": -1}, {"planned_tasks": 1}, {"columns": {}}],
     )
     def test_is_not_read_where_an_option_is_none(self, tmp_path: Path, options: dict[str, Any]) -> None:
         with pytest.raises(library.UsageError) as fault:
             library.verdict(tmp_path / "nowhere", **options)
 
         assert next(iter(options)) in str(fault.value)
+
+    def test_does_not_make_up_a_profile_that_no_suite_defines(self) -> None:
+        with pytest.raises(library.UsageError, match="'odd' is not known; it must be objective_first or even"):
+            library.verdict("examples/recorded/runs.jsonl", baseline="T0-plain", profile="odd")
 
 
 class TestADataFrame:

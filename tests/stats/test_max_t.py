@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from outweigh.stats.max_t import max_t
@@ -117,3 +119,26 @@ def test_of_twelve_tasks_without_any_effect_few_studies_call_one() -> None:
         called += any(contrast.adjusted is not None and contrast.adjusted <= 0.05 for contrast in result.contrasts)
 
     assert called <= 16  # 5 % of 200 and two standard deviations
+
+
+@pytest.mark.parametrize("units", [2, 3, 7])
+def test_with_few_units_holm_and_bonferroni_stand_in_for_a_bootstrap_without_tails(units: int) -> None:
+    table = np.random.default_rng(units).normal(1.0, 0.2, (units, 4))
+
+    tested = max_t(table.mean(axis=0), table)
+
+    assert [each.adjusted for each in tested.contrasts] == pytest.approx([each.holm for each in tested.contrasts])
+    assert tested.critical == pytest.approx(stats.t.ppf(1 - 0.05 / 8, units - 1))
+
+
+@given(st.integers(8, 40), st.integers(1, 6), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_a_p_value_among_several_is_never_below_its_own(units: int, contrasts: int, seed: int) -> None:
+    table = np.random.default_rng(seed).normal(0.5, 1.0, (units, contrasts))
+
+    tested = max_t(table.mean(axis=0), table, draws=500)
+
+    for each in tested.contrasts:
+        assert each.adjusted is not None
+        assert each.p_value is not None
+        assert each.adjusted >= each.p_value

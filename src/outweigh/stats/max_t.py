@@ -9,7 +9,8 @@ and p-values adjusted by stepping down (Romano and Wolf), with Holm's beside the
 
 With few units a bootstrap of the largest t is too narrow, because resampling does not vary the standard error as new
 units would. So the draws are standardised by their own known spread, which gives a largest *normal* deviate, and an
-observed t is compared with it at equal tail probability under Student's law with n - 1 degrees of freedom.
+observed t is compared with it at equal tail probability under Student's law with n - 1 degrees of freedom. Below eight
+units the draws are too few different ones to have tails at all, and Bonferroni's interval and Holm's p-values are used.
 """
 
 import math
@@ -27,7 +28,9 @@ from outweigh.stats.sample import ROUNDING_ERROR
 Floats = NDArray[np.float64]
 
 METHOD = "max-t, bootstrap over units"
+FEW_UNITS_METHOD = "Bonferroni, Student t"
 _FEWEST_UNITS = 2
+_FEWEST_TO_RESAMPLE = 8
 _SMALLEST_SCALE = 1e-300
 
 
@@ -79,11 +82,15 @@ def max_t(
     varies = errors > ROUNDING_ERROR * np.maximum(np.abs(table).max(axis=0), _SMALLEST_SCALE)
     if not varies.any():
         return _without_spread(points, units, level)
-    deviates = _absolute_deviates(table[:, varies], draws, seed)
     t_values = points[varies] / errors[varies]
-    critical = _critical(deviates.max(axis=1), units, level)
     alone = [2 * t_sf(abs(t), units - 1) for t in t_values.tolist()]
-    tested = iter(zip(t_values.tolist(), alone, _step_down(t_values, deviates, units), adjust_holm(alone), strict=True))
+    by_holm = adjust_holm(alone)
+    if units < _FEWEST_TO_RESAMPLE:
+        critical, stepped, method = t_quantile(1 - (1 - level) / (2 * len(alone)), units - 1), by_holm, FEW_UNITS_METHOD
+    else:
+        deviates, method = _absolute_deviates(table[:, varies], draws, seed), METHOD
+        critical, stepped = _critical(deviates.max(axis=1), units, level), _step_down(t_values, deviates, units)
+    tested = iter(zip(t_values.tolist(), alone, np.maximum(stepped, alone), by_holm, strict=True))
     contrasts = []
     for point, error, known in zip(points.tolist(), errors.tolist(), varies.tolist(), strict=True):
         if not known:
@@ -96,7 +103,7 @@ def max_t(
                 standard_error=error,
                 t=t,
                 interval=_interval(point, error, t_quantile((1 + level) / 2, units - 1), level, "Student t"),
-                simultaneous=_interval(point, error, critical, level, METHOD),
+                simultaneous=_interval(point, error, critical, level, method),
                 p_value=p_value,
                 adjusted=float(adjusted),
                 holm=float(holm),
