@@ -86,6 +86,13 @@ def test_the_baseline_can_be_named(outweigh: Any) -> None:
     assert [tier["uplift"] for tier in ladder["tiers"]][1] == 0
 
 
+def test_a_named_baseline_that_is_on_no_tier_is_refused(outweigh: Any) -> None:
+    answer = outweigh("ladder", EXAMPLE, "--order", "T0-plain,T1-skill", "--baseline", "T2-skill-and-tools")
+
+    assert answer.code == 2
+    assert "--baseline 'T2-skill-and-tools' is on no tier" in answer.err
+
+
 SUITE_PROFILE = {"mine": ProfileSpec(weights={"passed": 1.0, "judge_score": 3.0})}
 
 

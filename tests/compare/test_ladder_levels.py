@@ -120,6 +120,15 @@ def test_an_arm_without_runs_is_left_out_and_named() -> None:
         compare_tiers(evidence_of(a_run(arm="b")), None, plan=plan)
 
 
+@pytest.mark.parametrize(("arms", "said"), [("abc", "is on no tier"), ("ab", "has no run")])
+def test_a_suites_baseline_that_is_not_on_the_ladder_is_named(arms: str, said: str) -> None:
+    plan = TierPlan(tiers={"a": 0, "b": 1}, baseline="c")
+    result = compare_tiers(evidence_of([a_run(arm=arm) for arm in arms]), None, plan=plan)
+
+    assert result.baseline == "a"
+    assert f"the suite's baseline 'c' {said}; all arms are compared with 'a'." in result.warnings
+
+
 def test_every_figure_has_an_interval_or_the_reason_why_not() -> None:
     runs = [
         run

@@ -10,6 +10,8 @@ from outweigh.app.ladder_tiers import plan_tiers
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.held_out import ReportedRepeats, reported_repeats
 from outweigh.compare.ladder import Ladder, compare_tiers
+from outweigh.compare.ladder_layout import TierPlan
+from outweigh.errors import UsageError, quote_names
 from outweigh.score.composite import EVEN, GRADE_SCALES, Profile, weigh
 from outweigh.store.experiment_file import ExperimentFile
 
@@ -39,12 +41,22 @@ def ladder_of_evidence(evidence: Evidence, request: LadderRequest) -> Ladder:
     experiment = request.evidence.stores.experiment
     plan, notes = plan_tiers(evidence, experiment, order=request.order, pattern=request.tiers)
     if request.baseline is not None:
-        evidence.arm(request.baseline)
-        plan = replace(plan, baseline=request.baseline)
+        plan = _with_baseline(evidence, plan, request.baseline)
     ladder = compare_tiers(
         evidence, None, GRADE_SCALES[request.grades], plan=plan, profile=_profile(request), seed=request.seed
     )
     return replace(ladder, warnings=(*ladder.warnings, *notes), reported=_reported(experiment))
+
+
+def _with_baseline(evidence: Evidence, plan: TierPlan, baseline: str) -> TierPlan:
+    evidence.arm(baseline)
+    placed = plan.tiers or plan.order
+    if placed and baseline not in placed:
+        raise UsageError(
+            f"--baseline {baseline!r} is on no tier, so nothing can be compared with it; name one of "
+            f"{quote_names(placed, 10)}, or give {baseline!r} a tier with --order or --tiers."
+        )
+    return replace(plan, baseline=baseline)
 
 
 def _reported(experiment: ExperimentFile | None) -> dict[str, ReportedRepeats]:

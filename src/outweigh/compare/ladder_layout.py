@@ -15,7 +15,7 @@ class TierPlan(Struct, frozen=True, kw_only=True):
 
     `order` are the arms from the first up, each a tier of its own. `tiers` has the tier of each arm; where it is given,
     there is no order. `names` are the names of tiers, by number. `baseline` is the arm that all others are compared
-    with; the first arm where it is None.
+    with; the first arm where it is None or on no tier.
     """
 
     order: Sequence[str] | None = None
@@ -69,10 +69,14 @@ def lay_out(evidence: Evidence, requested: TierPlan) -> LadderLayout:
         notes = (f"the tiers are ranked by arm name ({', '.join(ranked)}); --order T0,T1,… sets the order.",)
     scores = {arm: evidence.arm(arm) for arm in tiers}
     configurations = _configurations(scores, tiers)
+    baseline = requested.baseline if requested.baseline in tiers else next(iter(tiers))
+    if requested.baseline not in (None, baseline):
+        lacks = "is on no tier" if requested.baseline in evidence.arms else "has no run"
+        notes += (f"the suite's baseline {requested.baseline!r} {lacks}; all arms are compared with {baseline!r}.",)
     return LadderLayout(
         tiers=tiers,
         names=requested.names,
-        baseline=requested.baseline if requested.baseline in tiers else next(iter(tiers)),
+        baseline=baseline,
         configurations=configurations,
         notes=(*notes, *_notes_on_copies(scores, configurations, tiers)),
     )
