@@ -18,7 +18,7 @@ from outweigh.compare.ladder_contrasts import ALPHA, Units
 from outweigh.compare.ladder_figures import FIGURES, figures_of
 from outweigh.compare.ladder_levels import relative_gain
 from outweigh.stats.estimate import Estimate, Interval, Unit
-from outweigh.stats.max_t import Contrast, max_t
+from outweigh.stats.max_t import Contrast
 from outweigh.stats.rank_tests import friedman_test
 
 TIERS, CONFIGURATIONS, TASKS, REPEATS = 7, 3, 12, 5
@@ -120,7 +120,7 @@ def ladder_readings(world: LadderWorld, draws: int, seed: int) -> Readings:
         together += all(_holds(contrast, truth) for contrast, truth in zip(contrasts, truths, strict=True))
         shown = [contrast for contrast in contrasts if contrast.adjusted is not None and contrast.adjusted <= ALPHA]
         called += bool(shown)
-        better += any(contrast.estimate > 0 for contrast in shown)
+        better += any(contrast.is_positive for contrast in shown)
         p_value = friedman_test(tiers.T, unit=Unit.TASK).p_value
         omnibus += p_value is not None and p_value <= ALPHA
     return {
@@ -136,8 +136,9 @@ def contrast_tiers(tiers: Values, seed: int) -> tuple[list[tuple[int, int]], tup
     """Steps and contrasts to the first tier as one family, from means by tier and task."""
     numbers = range(len(tiers))
     pairs = [*zip(numbers[1:], numbers[:-1], strict=True), *((number, 0) for number in numbers[2:])]
-    differences = Units(None, tiers.shape[1]).differences([(tiers[upper], tiers[lower]) for upper, lower in pairs])
-    return pairs, max_t(*differences, draws=DRAWS, seed=seed).contrasts
+    units = Units(None, tiers.shape[1])
+    differences = [units.influences(tiers[upper] - tiers[lower]) for upper, lower in pairs]
+    return pairs, units.test(differences, draws=DRAWS, seed=seed).contrasts
 
 
 def _holds(contrast: Contrast, truth: float) -> bool:

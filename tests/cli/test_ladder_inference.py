@@ -32,6 +32,21 @@ def test_the_json_has_tests_standings_and_contenders(outweigh: Any) -> None:
     assert ladder["levels"][1]["sub_arms"][0]["difference_to_baseline"]["interval"] is not None
 
 
+def test_a_difference_between_tiers_that_share_no_task_is_null_and_shown_as_unknown(
+    outweigh: Any, tmp_path: Path
+) -> None:
+    runs = [a_run(task, arm) for arm, tasks in (("T0", "ab"), ("T1", "cd")) for task in tasks]
+    records = tmp_path / "runs.jsonl"
+    records.write_bytes(b"".join(encode(run) + b"\n" for run in runs))
+    ladder = outweigh("ladder", str(records), "--format", "json").json()
+
+    for difference in (ladder["steps"][0], ladder["levels"][1]["sub_arms"][0]["difference_to_baseline"]):
+        assert difference["difference"] is None
+        assert difference["notes"] == ["no task has a known score on both"]
+    shown = outweigh("ladder", str(records), "--verbose").out.splitlines()
+    assert any(line.split()[:4] == ["T1", "over", "T0", "unknown"] for line in shown)
+
+
 def test_weights_and_profiles_change_the_composite(outweigh: Any) -> None:
     def composite(*told: str) -> float:
         ladder = outweigh("ladder", EXAMPLE, *told, "--format", "json").json()

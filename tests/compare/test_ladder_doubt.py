@@ -67,6 +67,7 @@ def test_steps_and_contrasts_are_one_family_in_which_a_clear_step_is_shown(clear
         alone, together = each.difference.interval, each.difference.simultaneous
         assert alone is not None
         assert together is not None
+        assert each.difference.estimate is not None
         assert together.low < alone.low < each.difference.estimate < alone.high < together.high
         assert each.wilcoxon.p_value is not None
 
@@ -77,6 +78,18 @@ def test_the_difference_of_a_step_is_that_of_its_tiers(clear: Ladder) -> None:
     assert first is not None
     assert second is not None
     assert clear.tests.steps[0].difference.estimate == pytest.approx(second - first)
+
+
+def test_the_difference_of_arms_that_share_no_task_is_unknown() -> None:
+    runs = [a_run(task, arm, passed=passed) for arm in ("T0", "T1") for task, passed in (("a", True), ("b", False))]
+    elsewhere = [a_run(task, "T2") for task in ("c", "d")]
+    result = compare_tiers(evidence_of(runs, elsewhere), None).tests
+
+    for unknown in (result.steps[1].difference, result.configurations["T2"]):
+        assert (unknown.estimate, unknown.interval, unknown.adjusted) == (None, None, None)
+        assert unknown.reason == "no task has a known score on both"
+    assert result.steps[0].difference.estimate == result.configurations["T1"].estimate == 0.0
+    assert not result.steps[1].shown
 
 
 def test_the_price_of_one_more_solved_task_is_dollars_over_passes(clear: Ladder) -> None:

@@ -141,6 +141,8 @@ class _Contest:
             if contrast.simultaneous.low > 0:
                 return 1
             return -1 if contrast.simultaneous.high < 0 else None
+        if contrast.estimate is None:
+            return None
         if abs(contrast.estimate) <= _EQUAL:
             return 0
         # The same difference on every unit is shown once a sign test could show it.

@@ -1,9 +1,11 @@
 """Whether the tiers of a ladder differ: omnibus tests, then steps and contrasts to the first tier as one family."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import Column
@@ -11,7 +13,7 @@ from outweigh.compare.ladder_figures import LEVEL
 from outweigh.compare.ladder_levels import Levels
 from outweigh.compare.ladder_values import mean_of_known
 from outweigh.stats.estimate import Alternative, Estimate, Significance, Unit, unknown_estimate
-from outweigh.stats.max_t import Contrast, max_t
+from outweigh.stats.max_t import Contrast, MaxT, max_t
 from outweigh.stats.rank_tests import (
     TwoWayRanks,
     friedman_test,
@@ -76,9 +78,7 @@ def compare_levels(levels: Levels, *, draws: int, seed: int) -> LadderTests:
     pairs = [*zip(numbers[1:], numbers[:-1], strict=True), *((number, numbers[0]) for number in numbers[2:])]
     quality = {number: values[levels.basis] for number, values in by_tier.items()}
     units = Units(levels.means.families, len(levels.means.tasks))
-    tested = max_t(
-        *units.differences([(quality[a], quality[b]) for a, b in pairs]), level=LEVEL, draws=draws, seed=seed
-    )
+    tested = units.test([units.influences(quality[a] - quality[b]) for a, b in pairs], draws=draws, seed=seed)
     contrasts = {
         pair: TierContrast(
             tier=pair[0],
@@ -91,8 +91,8 @@ def compare_levels(levels: Levels, *, draws: int, seed: int) -> LadderTests:
     }
     matrix = levels.means.values[levels.basis]
     others = [row for row in range(len(names)) if row != baseline_row]
-    of_rows = max_t(
-        *units.differences([(matrix[row], matrix[baseline_row]) for row in others]), level=LEVEL, draws=draws, seed=seed
+    of_rows = units.test(
+        [units.influences(matrix[row] - matrix[baseline_row]) for row in others], draws=draws, seed=seed
     )
     return LadderTests(
         omnibus=_omnibus(levels, np.column_stack([quality[number] for number in numbers])),
@@ -122,12 +122,27 @@ class Units:
         sums: Column = np.bincount(self.owners, excess, self.count).astype(np.float64)
         return mean, sums * (self.count / int(known.sum()))
 
-    def differences(self, pairs: Sequence[tuple[Column, Column]]) -> tuple[Column, NDArray[np.float64]]:
-        """Estimates and influences of several differences of means; one that is unknown has none, and is constant."""
-        found = [self.influences(mine - theirs) for mine, theirs in pairs]
-        estimates = np.array([estimate for estimate, _ in found])
-        table = np.column_stack([influence for _, influence in found]) if found else np.zeros((self.count, 0))
-        return np.nan_to_num(estimates), np.nan_to_num(table)
+    def test(self, differences: Sequence[tuple[float, Column]], *, draws: int, seed: int) -> MaxT:
+        """Test several differences of means together, given with their influences; one that is NaN takes no part."""
+        known = [(mean, influences) for mean, influences in differences if not math.isnan(mean)]
+        table = np.column_stack([influences for _, influences in known]) if known else np.zeros((self.count, 0))
+        tested = max_t([mean for mean, _ in known], table, level=LEVEL, draws=draws, seed=seed)
+        contrasts = iter(tested.contrasts)
+        both = tuple(_UNKNOWN_DIFFERENCE if math.isnan(mean) else next(contrasts) for mean, _ in differences)
+        return replace(tested, contrasts=both)
+
+
+_UNKNOWN_DIFFERENCE = Contrast(
+    estimate=None,
+    standard_error=None,
+    t=None,
+    interval=None,
+    simultaneous=None,
+    p_value=None,
+    adjusted=None,
+    holm=None,
+    reason="no task has a known score on both",
+)
 
 
 def price_of_one_more_pass(mine: Mapping[str, Column], lower: Mapping[str, Column]) -> Estimate:

@@ -148,7 +148,7 @@ def _contrast_row(contrast: TierContrast, names: Mapping[int, str], *, simulated
     ends = "" if together is None else f" ({format_change(together.low)} to {format_change(together.high)})"
     return (
         f"{names[contrast.tier]} over {names[contrast.reference]}",
-        f"{format_change(difference.estimate)}{ends}",
+        UNKNOWN if difference.estimate is None else f"{format_change(difference.estimate)}{ends}",
         format_p(difference.adjusted),
         format_p(difference.holm),
         format_p(contrast.wilcoxon.p_value),

@@ -125,7 +125,7 @@ class PartsPage(Struct, frozen=True, kw_only=True):
 def ranked_parts(screen: DesignEffects) -> tuple[str, ...]:
     """The parts by the size of their effect on quality, the largest first."""
     mains = [effect for effect in screen.metrics[0].effects if len(effect.terms[0]) == 1]
-    return tuple(effect.terms[0][0] for effect in sorted(mains, key=lambda each: -abs(each.contrast.estimate)))
+    return tuple(effect.terms[0][0] for effect in sorted(mains, key=lambda each: -abs(each.contrast.estimate or 0)))
 
 
 def parts_payload(page: PartsPage) -> Payload:

@@ -197,7 +197,7 @@ def _effect_row(effect: PartEffect, found: MetricEffects) -> tuple[str, ...]:
     contrast = effect.contrast
     return (
         effect.label,
-        format_change(_shown(contrast.estimate, found)),
+        UNKNOWN if contrast.estimate is None else format_change(_shown(contrast.estimate, found)),
         _ends(contrast.interval, found),
         _ends(contrast.simultaneous, found),
         UNKNOWN if contrast.adjusted is None else f"{contrast.adjusted:.2g}",

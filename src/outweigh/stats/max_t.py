@@ -41,7 +41,7 @@ class Contrast(Struct, frozen=True, kw_only=True):
     alone, `adjusted` by max-t over all, `holm` by Holm's method. What is None cannot be known, and `reason` says why.
     """
 
-    estimate: float
+    estimate: float | None
     standard_error: float | None
     t: float | None
     interval: Interval | None
@@ -50,6 +50,11 @@ class Contrast(Struct, frozen=True, kw_only=True):
     adjusted: float | None
     holm: float | None
     reason: str | None = None
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the estimate is known and above zero."""
+        return self.estimate is not None and self.estimate > 0
 
 
 class MaxT(Struct, frozen=True, kw_only=True):

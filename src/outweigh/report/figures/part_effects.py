@@ -41,7 +41,7 @@ def _forest_effect(effect: PartEffect) -> ForestEffect:
     is_shown = contrast.adjusted is not None and contrast.adjusted <= SHOWN_LEVEL
     mark = ChangeMarker.OPEN
     if is_shown:
-        mark = ChangeMarker.BETTER if contrast.estimate > 0 else ChangeMarker.WORSE
+        mark = ChangeMarker.BETTER if contrast.is_positive else ChangeMarker.WORSE
     return ForestEffect(
         name=effect.label,
         value=contrast.estimate,

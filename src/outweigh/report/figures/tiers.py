@@ -51,7 +51,7 @@ def contrast_mark(contrast: TierContrast) -> ChangeMarker:
     """Better or worse beyond what chance explains; open where it is not shown."""
     if not contrast.shown:
         return ChangeMarker.OPEN
-    return ChangeMarker.BETTER if contrast.difference.estimate > 0 else ChangeMarker.WORSE
+    return ChangeMarker.BETTER if contrast.difference.is_positive else ChangeMarker.WORSE
 
 
 def mark_word(mark: ChangeMarker) -> str:
