@@ -11,7 +11,7 @@ from tests.engine.engine_fixtures import DONE
 
 from outweigh.app.suite_selection import read_suite
 from outweigh.cli.main import main
-from outweigh.store.experiment_file import write_experiment
+from outweigh.store.write_experiment import write_experiment
 
 NO_VARIABLES: dict[str, Any] = {"harbor": {"environment": {"type": "daytona"}}}
 

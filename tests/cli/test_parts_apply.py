@@ -17,8 +17,8 @@ from outweigh.app.suite_selection import read_suite
 from outweigh.cli.main import main
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.model.run_record import AgentIdentity, AgentKind
-from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.write_experiment import write_experiment
 from outweigh.testing.builders import a_run
 
 TASKS, REPEATS = 12, 5

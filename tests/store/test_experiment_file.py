@@ -12,14 +12,9 @@ from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import plan_even_looks
 from outweigh.model.suite import PolicySpec
-from outweigh.store.experiment_file import (
-    EXPERIMENT_FILE,
-    ExperimentFile,
-    read_experiment,
-    remove_experiment,
-    write_experiment,
-)
+from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, read_experiment, remove_experiment
 from outweigh.store.store import StoreSet
+from outweigh.store.write_experiment import write_experiment
 from outweigh.verdict.policy import check_policy
 
 ARMS: Arms = {"a": {**shell("true"), "tier": 0}, "b": {**shell("false"), "tier": 1}}

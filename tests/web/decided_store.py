@@ -9,8 +9,8 @@ from tests.trajectories import Runs, a_step, a_trajectory, store_of
 from outweigh.engine.load_suite import load_suite
 from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.model.usage import Usage, reported_cost
-from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.write_experiment import write_experiment
 from outweigh.testing.builders import a_judgment, a_run
 from outweigh.verdict.policy import check_policy
 

@@ -15,8 +15,8 @@ from outweigh.model.judgment import CriterionScore
 from outweigh.model.preflight_result import Preflight, PreflightResult
 from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.model.usage import Metering, Usage
-from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.write_experiment import write_experiment
 from outweigh.testing.builders import a_check, a_judgment, a_run
 from outweigh.verdict.policy import check_policy
 

@@ -20,7 +20,8 @@ from outweigh.report.next_step import NextStep
 from outweigh.report.status_page import FolderStatus, StoreStatus, SuiteChange, SuiteStatus
 from outweigh.report.verdict_sentence import effect_sentence, join_words
 from outweigh.store.arm_versions import versions_of
-from outweigh.store.experiment_file import ExperimentFile, changed_rules, check_experiment
+from outweigh.store.experiment_changes import changed_rules, check_experiment
+from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.store import Store, StoreSet
 from outweigh.store.store_files import record_files
 

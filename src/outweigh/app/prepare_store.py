@@ -26,18 +26,12 @@ from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RunRecord
 from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
-from outweigh.store.experiment_file import (
-    EXPERIMENT_FILE,
-    UNIFORM_REPEATS,
-    PlannedRepeats,
-    VersionNames,
-    read_experiment,
-    remove_experiment,
-    write_experiment,
-)
+from outweigh.store.experiment_changes import VersionNames
+from outweigh.store.experiment_file import EXPERIMENT_FILE, read_experiment, remove_experiment
 from outweigh.store.pins import find_pins, read_check, read_settings_fingerprint
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store import Store
+from outweigh.store.write_experiment import UNIFORM_REPEATS, PlannedRepeats, write_experiment
 
 FIRST_START = timedelta(hours=1)
 """The first run starts within this time, so a run that is not stale now is not stale for a verdict either."""

@@ -61,7 +61,8 @@ from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import Executor
 from outweigh.prices import price_tables
-from outweigh.store.experiment_file import check_experiment, read_experiment
+from outweigh.store.experiment_changes import check_experiment
+from outweigh.store.experiment_file import read_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash

@@ -27,9 +27,10 @@ from outweigh.model.run_record import RunRecord, most_paid
 from outweigh.model.suite import Executor
 from outweigh.store.arm_versions import suite_arm
 from outweigh.store.choice_file import append_choice, choices_by_arm, read_choices
-from outweigh.store.experiment_file import UNIFORM_REPEATS, PlannedRepeats, read_experiment
+from outweigh.store.experiment_file import read_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store import Store
+from outweigh.store.write_experiment import UNIFORM_REPEATS, PlannedRepeats
 
 GOES_ON = (EndReason.DONE, EndReason.INCOMPLETE, EndReason.UNJUDGED, EndReason.TIER_BUDGET)
 """Ends of a stage after which the next one can begin; what is missing of it is missing for the choice."""

@@ -16,9 +16,11 @@ from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import AgentKind, RunRecord, TrialKey
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.store.arm_versions import ArmVersion, name_versions, versions_of
-from outweigh.store.experiment_file import ExperimentFile, VersionNames, read_experiment, was_expected
+from outweigh.store.experiment_changes import VersionNames
+from outweigh.store.experiment_file import ExperimentFile, read_experiment
 from outweigh.store.run_store import has_begun
 from outweigh.store.store import Store
+from outweigh.store.write_experiment import was_expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

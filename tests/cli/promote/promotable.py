@@ -15,8 +15,8 @@ from tests.repositories import Repository
 from outweigh.app.suite_selection import load_two_revisions, read_suite
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord
-from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.write_experiment import write_experiment
 from outweigh.testing.builders import a_run
 
 REMOTE = "git@github.com:team/config.git"

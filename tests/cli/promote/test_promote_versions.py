@@ -9,8 +9,8 @@ from tests.engine.engine_fixtures import toml_lines
 from outweigh.app.suite_selection import read_suite
 from outweigh.app.suite_versions import find_versions
 from outweigh.model.run_record import AgentIdentity, AgentKind
-from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.write_experiment import write_experiment
 from outweigh.testing.builders import a_run
 
 Outweigh = Any
