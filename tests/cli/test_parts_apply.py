@@ -357,3 +357,33 @@ def test_settings_with_other_hooks_than_were_tested_are_refused(
     _, payload = refused(project, capsys, "guard")
 
     assert any("settings.json is not what was tested" in reason for reason in payload["refusals"])
+
+
+def test_a_server_that_another_part_brings_as_well_stays(tmp_path: Path) -> None:
+    """The tested arm without the part still has it."""
+    shared = {"docs": {"command": ["docs"]}}
+    parts = {
+        "layout": {**PARTS["layout"], "mcp_servers": shared},
+        "docs": {"mcp_servers": {**shared, "search": {"command": ["search"]}}},
+    }
+
+    patched = SetUp(tmp_path, more=parts).run().patched("layout")
+
+    assert b"Layout" not in (patched["CLAUDE.md"] or b"")
+    assert patched[".mcp.json"] == SERVERS.encode()
+
+
+def test_an_arm_with_another_model_allows_no_deletion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says nothing about the set-up's own model, and nothing about a single part either."""
+    project = SetUp(tmp_path)
+    file = project.suite / "suite.toml"
+    other = '"other" = {extends = "all-parts", without = ["style", "tests"], model = "another-model"}'
+    file.write_text(file.read_text().replace('"arms" = {', f'"arms" = {{{other}, '))
+    project.run()
+
+    assert project.apply("style", "tests") == 3
+    assert "no arm without style, tests together was run" in capsys.readouterr().err
+    assert main(["parts", "verdict", str(project.store), "--format", "json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["joint"] == []
+    assert any("in more than parts" in warning and "'other'" in warning for warning in payload["warnings"])

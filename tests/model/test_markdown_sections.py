@@ -204,3 +204,11 @@ def test_all_sections_together_are_the_whole_text_and_no_two_overlap() -> None:
         spans = sorted(span for each in sections for span in own_spans(each, sections))
         assert "".join(text[start:end] for start, end in spans) == text
         assert sum(end - start for start, end in spans) == len(text)
+
+
+def test_a_bullet_with_a_tab_after_its_mark_has_what_is_indented_by_a_tab() -> None:
+    text = "# A\n-\tfirst\n\n\tmore of first\n-\tsecond\n"
+
+    bullets = [text[each.start : each.end] for each in split_sections(text) if each.title in ("first", "second")]
+
+    assert bullets == ["-\tfirst\n\n\tmore of first\n", "-\tsecond\n"]

@@ -121,7 +121,8 @@ def _arrange(experiment: ExperimentFile) -> PartArms:
     sets = {name: frozenset(experiment.parts.get(name, ())) for name in names if name in experiment.arms}
     known = (*(design.parts for design in experiment.designs), *experiment.parts.values())
     order = dict.fromkeys(part for parts in known for part in parts)
-    return arrange_part_arms(sets, _reference(experiment), experiment.designs, tuple(order))
+    reference = _reference(experiment)
+    return arrange_part_arms(sets, reference, experiment.designs, tuple(order), experiment.besides_parts)
 
 
 def _reference(experiment: ExperimentFile) -> str:
@@ -176,9 +177,17 @@ def judge_store_parts(request: PartsRequest) -> PartsResult:
         shortlist=shortlist_size(judged.experiment.designs, len(arms.parts)) if arms.screen else 0,
         turns_per_month=request.turns_per_month,
         comparisons={part: judged.comparisons[name] for part, name in arms.pairs.items() if name in judged.verdicts},
-        warnings=tuple(dict.fromkeys(judged.evidence.warnings)),
+        warnings=tuple(dict.fromkeys((*_unlike_arms(arms), *judged.evidence.warnings))),
     )
     return PartsResult(page=page, parts=parts)
+
+
+def _unlike_arms(arms: PartArms) -> Iterator[str]:
+    if arms.unlike:
+        yield (
+            f"arms that differ from {arms.baseline} in more than parts (a model, an agent, files, options) say nothing "
+            f"about parts: {quote_names(arms.unlike)}."
+        )
 
 
 def base_arm(judged: JudgedArms) -> BaseArm:

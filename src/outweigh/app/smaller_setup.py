@@ -12,7 +12,7 @@ from outweigh.engine.compose_parts import PartInstructions, read_instructions
 from outweigh.engine.load_arms import ArmFiles
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
-from outweigh.model.arm import ChangeKind, OverlayChange, overlay_changes
+from outweigh.model.arm import ChangeKind, McpServer, OverlayChange, overlay_changes
 from outweigh.model.json_cut import cut_json
 from outweigh.model.json_text import try_decode_json
 from outweigh.model.parts import PartSpec
@@ -40,8 +40,11 @@ def cut_setup(setup: Path, suite: LoadedSuite, arms: tuple[str, str], dropped: S
         # Arms of some agents have one file in several places, of which a set-up needs one.
         if change.before_sha256 not in there or (setup / change.path).exists():
             cut.apply(change)
+    for name, server in full.mcp_servers.items():
+        # Another part, or the arm itself, may bring the same server: then the tested arm without the part still has it.
+        if name not in smaller.mcp_servers:
+            cut.leave_out_server(name, server)
     for part in dropped:
-        cut.leave_out_servers(part, suite.spec.parts[part])
         cut.refuse_what_no_file_has(part, suite.spec.parts[part])
     written = tuple(
         FileChange(path=path, content=content, executable=content is not None and cut.before[path][1])
@@ -91,20 +94,20 @@ class _Cut:
         every = read_instructions(self.suite.spec.parts, files, "suite.toml")
         return (each for each in every if each.part in self.dropped)
 
-    def leave_out_servers(self, part: str, what: PartSpec) -> None:
-        """Take the tool servers of a part out of the set-up's list of servers."""
-        for name, server in what.mcp_servers.items():
-            text = self.after.get(SERVERS_FILE) or self._read(SERVERS_FILE)
-            known = {} if text is None else read_servers(text, str(self.setup / SERVERS_FILE))
-            if text is None or name not in known:
-                self.refusals.append(
-                    f"{self.setup / SERVERS_FILE} has no tool server {name!r}, which part {part!r} adds. Take it "
-                    "out by hand where your agent has it."
-                )
-            elif known[name].server != server:
-                self._refuse_stale(f"{SERVERS_FILE}: {name}")
-            else:
-                self.after[SERVERS_FILE] = cut_json(text.decode(), ("mcpServers", name)).encode()
+    def leave_out_server(self, name: str, server: McpServer) -> None:
+        """Take a tool server out of the set-up's list of servers."""
+        text = self.after.get(SERVERS_FILE) or self._read(SERVERS_FILE)
+        known = {} if text is None else read_servers(text, str(self.setup / SERVERS_FILE))
+        if text is None or name not in known:
+            bringing = [part for part in self.dropped if name in self.suite.spec.parts[part].mcp_servers]
+            self.refusals.append(
+                f"{self.setup / SERVERS_FILE} has no tool server {name!r}, which part {', '.join(map(repr, bringing))} "
+                "adds. Take it out by hand where your agent has it."
+            )
+        elif known[name].server != server:
+            self._refuse_stale(f"{SERVERS_FILE}: {name}")
+        else:
+            self.after[SERVERS_FILE] = cut_json(text.decode(), ("mcpServers", name)).encode()
 
     def refuse_what_no_file_has(self, part: str, what: PartSpec) -> None:
         """A flag or a model is no file that a patch could change."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -17,7 +18,8 @@ class PartArms(Struct, frozen=True, kw_only=True):
 
     `pairs` has, for each part, the arm that differs from the baseline in this part alone; `joint` are arms that lack
     several of the baseline's parts, with what they lack. `screen` are arms that only rank parts: nothing about them
-    enters a verdict.
+    enters a verdict. `unlike` are arms that differ from the baseline in more than parts, such as the model: they say
+    nothing about parts, and are in none of the others.
     """
 
     baseline: str
@@ -26,6 +28,7 @@ class PartArms(Struct, frozen=True, kw_only=True):
     pairs: Mapping[str, str]
     joint: Mapping[str, frozenset[str]]
     screen: tuple[str, ...]
+    unlike: tuple[str, ...] = ()
 
     @property
     def paired(self) -> tuple[str, ...]:
@@ -43,11 +46,20 @@ class PartArms(Struct, frozen=True, kw_only=True):
 
 
 def arrange_part_arms(
-    sets: Mapping[str, frozenset[str]], baseline: str, designs: Sequence[MadeDesign], order: Sequence[str]
+    all_sets: Mapping[str, frozenset[str]],
+    baseline: str,
+    designs: Sequence[MadeDesign],
+    order: Sequence[str],
+    besides: Mapping[str, str] = MappingProxyType({}),
 ) -> PartArms:
-    """Arrange arms by how they differ from the baseline; `order` is that of the parts, as far as it is known."""
+    """Arrange arms by how they differ from the baseline; `order` is that of the parts, as far as it is known.
+
+    `besides` identifies what each arm is apart from its parts. A screen ranks on a model of its own.
+    """
     screened = any(design.kind == SCREEN for design in designs)
-    screen = tuple(name for name in sets if screened and _SCREEN_ARM.fullmatch(name))
+    screen = tuple(name for name in all_sets if screened and _SCREEN_ARM.fullmatch(name))
+    unlike = tuple(name for name in all_sets if name not in screen and besides.get(name) != besides.get(baseline))
+    sets = {name: parts for name, parts in all_sets.items() if name not in unlike}
     base = sets[baseline]
     pairs: dict[str, str] = {}
     joint: dict[str, frozenset[str]] = {}
@@ -71,6 +83,7 @@ def arrange_part_arms(
         pairs=pairs,
         joint=joint,
         screen=screen,
+        unlike=unlike,
     )
 
 

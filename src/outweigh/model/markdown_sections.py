@@ -284,7 +284,8 @@ class _Reader:
             return
         self._paragraph, self._is_quote = [], False
         self._items.append(_Item(place, inner, _MARKER.sub("", content, count=1).strip()))
-        rest = content[inner - column :] if inner - column <= len(content) else ""
+        marker = _MARKER.match(content)
+        rest = content[marker.end(1) :] if marker else ""
         if rest.strip():
             self._read_block(place, rest.lstrip(" \t"), inner)
 
@@ -325,7 +326,8 @@ class _Reader:
         if self._paragraph and not (self._items or self._is_quote or may_interrupt):
             return None
         after = column + len(marker[1])
-        rest = content[len(marker[1]) :].expandtabs(_CODE_INDENT)
+        # A tab goes to the next stop of the line, not of what is left of it.
+        rest = (" " * after + content[len(marker[1]) :]).expandtabs(_CODE_INDENT)[after:]
         spaces = len(rest) - len(rest.lstrip(" "))
         return after + (spaces if rest.strip() and 1 <= spaces <= _CODE_INDENT else 1)
 

@@ -67,6 +67,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     versions: dict[str, ArmVersion] = {}
     quarantine: tuple[QuarantinedTask, ...] = ()
     parts: dict[str, tuple[str, ...]] = {}
+    besides_parts: dict[str, str] = {}
     designs: tuple[MadeDesign, ...] = ()
     tier_settings: dict[str, TierSpec] = {}
     inherits: dict[str, InheritSpec] = {}

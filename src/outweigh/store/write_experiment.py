@@ -1,6 +1,7 @@
 """Writes down what a store is for, together with what it was for before; refuses what does not belong together."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -89,6 +90,7 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         versions={} if known is None else {**known.versions, **_new_versions(known, arms, versions)},
         quarantine=tuple(spec.quarantine),
         parts=_merged({} if known is None else known.parts, _parts_of_arms(spec, versions)),
+        besides_parts=_merged({} if known is None else known.besides_parts, _besides_parts(spec, versions)),
         designs=_merged_designs(() if known is None else known.designs, designs, versions),
         tier_settings=spec.tiers,
         inherits={name: arm.inherit for name, arm in spec.arms.items() if arm.inherit is not None},
@@ -137,6 +139,28 @@ def _parts_of_arms(spec: SuiteSpec, versions: VersionNames | None) -> dict[str, 
     stored = dict(zip(spec.arms, _stored_names(tuple(spec.arms), versions), strict=True))
     return {
         stored[name]: tuple(part for part in spec.parts if part in parts) for name, parts in composed.items() if parts
+    }
+
+
+def _besides_parts(spec: SuiteSpec, versions: VersionNames | None) -> dict[str, str]:
+    """A hash of what every arm is apart from its parts, so that arms are compared that differ in parts alone.
+
+    Nothing where no arm has parts: earlier releases did not write it.
+    """
+    if not spec.parts:
+        return {}
+    stored = dict(zip(spec.arms, _stored_names(tuple(spec.arms), versions), strict=True))
+    apart: dict[str, object] = {
+        "parts": [],
+        "without": [],
+        "extends": None,
+        "tier": None,
+        "same_as": None,
+        "inherit": None,
+    }
+    settings = {name: msgspec.structs.replace(inherit(name, spec.arms), **apart) for name in spec.arms}
+    return {
+        stored[name]: sha256(msgspec.json.encode(each, order="sorted")).hexdigest() for name, each in settings.items()
     }
 
 
