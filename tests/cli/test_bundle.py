@@ -222,6 +222,26 @@ def test_the_value_of_a_secret_variable_is_refused(
     assert "stores/small/labels.csv:2 (the value of DATABASE_PASSWORD)" in answer.err
 
 
+def test_a_secret_that_begins_with_a_slash_is_refused_and_the_path_of_a_file_is_not(
+    outweigh: Outweigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, words = small_store(tmp_path / "store"), ("-o", str(tmp_path / "out.zip"))
+    file = tmp_path / "private-key.pem"
+    file.write_text("")
+    note = store / "labels.csv"
+    monkeypatch.setenv("SIGNING_KEY", str(file))
+    monkeypatch.setenv("ACCESS_KEY", "/bPxRfiCYzT9q+KLm3n")
+
+    note.write_text(f"run_id,note\ntask-1/new/1,it read {file}\n")
+    made = outweigh("store", "bundle", str(store), *words)
+    note.write_text("run_id,note\ntask-1/new/1,it printed /bPxRfiCYzT9q+KLm3n\n")
+    refused = outweigh("store", "bundle", str(store), *words)
+
+    assert made.code == 0, made.err
+    assert refused.code == 3
+    assert "stores/small/labels.csv:2 (the value of ACCESS_KEY)" in refused.err
+
+
 def test_a_secret_in_a_transcript_can_be_left_out_with_all_artifacts(outweigh: Outweigh, tmp_path: Path) -> None:
     store = small_store(tmp_path / "store")
     artifact = store / "artifacts" / "ab" / ("ab" * 32)

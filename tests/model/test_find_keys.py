@@ -1,5 +1,8 @@
 """What looks like a key is found, and what only resembles one is not."""
 
+import json
+from collections.abc import Callable
+
 import pytest
 
 from outweigh.model.redact import find_keys, secret_values
@@ -32,12 +35,21 @@ def test_a_key_is_found_where_it_begins(text: str, kind: str) -> None:
     assert found[0][1] >= len("before ")
 
 
+@pytest.mark.parametrize("before", ["\n", "\r\n", "\t", "\b", "\f", "\x1f", "é"], ids=repr)
+@pytest.mark.parametrize("written", [json.dumps, lambda text: json.dumps(json.dumps(text))], ids=["once", "twice"])
+def test_a_key_is_found_after_a_character_that_json_escapes(before: str, written: Callable[[str], str]) -> None:
+    text = written(f"x{before}sk-ant-api03-A1b2C3d4")
+
+    assert list(find_keys(text.encode(), {})) == [("a key of Anthropic", text.index("sk-ant"))]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "AKIAIOSFODNN7EXAMPLE",
         "sk-ant-your-key-goes-here",
         "task-abcdefghijklmnopqrstuvwxyz",
+        r"C:\task-abcdefghijklmnopqrstuvwxyz",
         "sk-learn and sk-image",
         "-----BEGIN PRIVATE KEY----- is how such a file begins",
         "hf_transformers, npm_config_registry",
@@ -56,7 +68,22 @@ def test_a_value_of_the_environment_is_found_by_the_name_of_its_variable() -> No
         "USER": "somebody",
     }
 
-    values = secret_values(environment)
+    values = secret_values(environment, is_path=lambda value: value == "/home/me/.ssh/id")
 
     assert values == {"DB_PASSWORD": "correct horse"}
     assert list(find_keys(b"say correct horse", values)) == [("the value of DB_PASSWORD", 4)]
+
+
+def test_a_value_that_begins_with_a_slash_and_is_no_path_is_a_secret() -> None:
+    environment = {"AWS_SECRET_ACCESS_KEY": "/bPxRfiCYzT9q+KLm3n"}
+
+    assert secret_values(environment, is_path=lambda _: False) == environment
+
+
+@pytest.mark.parametrize("value", ['correct "horse"', "correct\\horse", "correct\nhorse", "größer als früher"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_value_is_found_as_json_writes_it(value: str, ascii_only: bool) -> None:
+    text = json.dumps({"t": value}, ensure_ascii=ascii_only)
+
+    assert list(find_keys(text.encode(), {"DB_PASSWORD": value})) == [("the value of DB_PASSWORD", 7)]
+    assert list(find_keys(json.dumps(text).encode(), {"DB_PASSWORD": value})) != []

@@ -154,7 +154,7 @@ def _refuse_secrets(root: Path, request: BundleRequest) -> None:
 
     Tables and pages are made of the files that are searched, and have no text of their own.
     """
-    values = secret_values(request.environment)
+    values = secret_values(request.environment, is_path=_is_existing_path)
     files = sorted(file for file in root.rglob("*") if file.is_file())
     found = [place for file in files for place in _secrets_of(file, file.relative_to(root).as_posix(), values)]
     if not found:
@@ -164,6 +164,13 @@ def _refuse_secrets(root: Path, request: BundleRequest) -> None:
         f"nothing was written, because secrets would be in the bundle: {'; '.join(found[:_SHOWN_SECRETS])}{more}. "
         f"{_leave_out_hint(found, artifacts=request.artifacts)}"
     )
+
+
+def _is_existing_path(value: str) -> bool:
+    try:
+        return Path(value).is_absolute() and Path(value).exists()
+    except (OSError, ValueError):  # the system refuses the path, for example because it is too long
+        return False
 
 
 def _leave_out_hint(found: Sequence[str], *, artifacts: bool) -> str:

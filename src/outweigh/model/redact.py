@@ -3,8 +3,9 @@
 A separate file because agents, gateway, engine and command line all need it.
 """
 
+import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 SHORTEST_SECRET = 4
 """Shorter values are not secrets, and would match everywhere."""
@@ -29,7 +30,9 @@ _KEY_SHAPES = {
     "a private key": rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\n|\s)*[A-Za-z0-9+/]{32,}",
     "a signed token": rb"eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}",
 }
-_KEYS = re.compile(rb"(?<![A-Za-z0-9])(?:" + b"|".join(b"(" + shape + b")" for shape in _KEY_SHAPES.values()) + b")")
+_KEY_START = rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4}))"
+"""Not within a word; the end of an escape sequence of JSON, such as `\\n`, is no part of a word."""
+_KEYS = re.compile(_KEY_START + b"(?:" + b"|".join(b"(" + shape + b")" for shape in _KEY_SHAPES.values()) + b")")
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 
 
@@ -54,12 +57,15 @@ def storable_text(text: str | None, secrets: Collection[str]) -> str | None:
     return clean if len(clean) <= STORED_TEXT_LIMIT else f"{clean[:STORED_TEXT_LIMIT]} …"
 
 
-def secret_values(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that are named like secrets, with their values; a value that is short or a path is none."""
+def secret_values(environment: Mapping[str, str], *, is_path: Callable[[str], bool]) -> dict[str, str]:
+    """The variables that are named like secrets, with their values; a value that is short or a path is none.
+
+    The caller says what is a path, because the form does not: a secret in base64 may begin with a slash.
+    """
     return {
         name: value
         for name, value in environment.items()
-        if _SECRET_NAME.search(name) and len(value) >= _LONG_SECRET and not value.startswith("/")
+        if _SECRET_NAME.search(name) and len(value) >= _LONG_SECRET and not is_path(value)
     }
 
 
@@ -69,6 +75,14 @@ def find_keys(content: bytes, values: Mapping[str, str]) -> Iterator[tuple[str, 
         if not _DOCUMENTED.search(found[0]):
             yield list(_KEY_SHAPES)[(found.lastindex or 1) - 1], found.start()
     for name, value in values.items():
-        start = content.find(value.encode(errors="surrogateescape"))
-        if start >= 0:
-            yield f"the value of {name}", start
+        starts = [start for form in _written_forms(value) if (start := content.find(form)) >= 0]
+        if starts:
+            yield f"the value of {name}", min(starts)
+
+
+def _written_forms(value: str) -> set[bytes]:
+    """The value as it is, in JSON, and in JSON that is itself a text of JSON, as in transcripts."""
+    forms = {value}
+    for _ in range(2):
+        forms |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in forms for ascii_only in (True, False)}
+    return {form.encode(errors="surrogateescape") for form in forms}
