@@ -16,7 +16,7 @@ from tests.cli.test_run import Desk as RunDesk
 from outweigh.model.choice import ChoiceRecord
 from outweigh.model.line_seal import seal, unseal
 from outweigh.store.choice_file import CHOICES_FILE, read_choices
-from outweigh.store.experiment_file import read_experiment
+from outweigh.store.experiment_file import EXPERIMENT_FILE, read_experiment
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]
 
@@ -99,6 +99,11 @@ def rewrite_choice(desk: Desk, **fields: Any) -> None:
     content = json.loads(unseal(first)) | fields
     line = seal(msgspec.json.encode(content))
     (desk.store / CHOICES_FILE).write_bytes(b"".join([line, *others]))
+
+
+def edit_experiment(desk: Desk, **fields: Any) -> None:
+    file = desk.store / EXPERIMENT_FILE
+    file.write_text(json.dumps(json.loads(file.read_text()) | fields))
 
 
 def test_the_best_arm_of_the_lower_tiers_is_chosen_and_built_on(done: Desk, finished: Path) -> None:
@@ -194,6 +199,20 @@ def test_a_store_that_lost_its_choices_is_refused(done: Desk) -> None:
     ended = done.run()
     assert ended.code == 3
     assert "'two' was built, and choices.jsonl does not say on which arm" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("choosing_repeats", "the repeats of 'base', 'one-a', 'one-b' that it was made by are not set aside"),
+        ("inherits", "the choice for 'two' was made by other settings of inherit"),
+    ],
+)
+def test_runs_for_choosing_cannot_be_reported_by_an_edit_of_the_experiment(done: Desk, field: str, words: str) -> None:
+    edit_experiment(done, **{field: {}})
+    for ended in (done.verb("ladder"), done.verb("compare")):
+        assert ended.code == 3
+        assert words in ended.err
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,9 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
 
 def _choice_warnings(stores: StoreSet, evidence: Evidence) -> Iterator[str]:
     """What the choices of inheriting arms mean for a reader; refuses one that does not follow from its records."""
-    if not any(experiment.inherits for experiment in stores.experiments()):
+    if not any(
+        store.choices or (store.experiment is not None and store.experiment.inherits) for store in stores.stores
+    ):
         return
     from outweigh.app.inherited_choices import check_choices  # noqa: PLC0415 - only where arms inherit
     from outweigh.compare.held_out import describe_choices  # noqa: PLC0415

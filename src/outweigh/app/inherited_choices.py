@@ -76,7 +76,7 @@ def make_choice(
 def check_choices(store: Store) -> None:
     """Refuse a store whose choices no longer follow from its records, and say what has changed."""
     folder, experiment = store.folder, store.experiment
-    if folder is None or experiment is None or not experiment.inherits:
+    if folder is None or experiment is None:
         return
     choices = choices_by_arm(read_choices(folder))
     for arm in experiment.inherits:
@@ -115,6 +115,8 @@ def _changes(
     arm = choice.arm
     if experiment.inherits.get(arm) != choice.inherit:
         yield f"the choice for {arm!r} was made by other settings of inherit than the store has now"
+    if choice.inherit.held_out and (reported := _reported_candidates(experiment, choice)):
+        yield f"the choice for {arm!r}: the repeats of {quote_names(reported, 5)} that it was made by are not set aside"
     if choice.fingerprint is not None and experiment.arms.get(arm, choice.fingerprint) != choice.fingerprint:
         yield f"{arm!r} is not the arm that was built on {choice.chosen!r}"
     changed = [each.arm for each in choice.candidates if _evidence_hash(evidence, each.arm) != each.evidence_sha256]
@@ -128,6 +130,12 @@ def _changes(
     for now, then in zip(best.candidates, choice.candidates, strict=True):
         if not _is_same(now, then) or experiment.arms.get(then.arm) != then.fingerprint:
             yield f"what the choice for {arm!r} says about {then.arm!r} is not what its records say"
+
+
+def _reported_candidates(experiment: ExperimentFile, choice: ChoiceRecord) -> list[str]:
+    """Candidates whose repeats for choosing are not those that the store leaves out of its figures."""
+    arms = (each.arm for each in choice.candidates)
+    return [arm for arm in arms if experiment.choosing_repeats.get(arm) != choice.choosing_repeats.get(arm)]
 
 
 def _is_same(now: ComparedCandidate, then: ChoiceCandidate) -> bool:
