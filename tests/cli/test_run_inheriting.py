@@ -237,6 +237,37 @@ def test_other_rules_to_choose_by_need_another_store(done: Desk) -> None:
     assert "inherit differ" in ended.err
 
 
+def test_a_store_remembers_an_inheriting_arm_that_the_suite_has_no_longer(done: Desk) -> None:
+    done.rewrite({**ARMS, "new": scripted(3, True, 7)}, **SMALL)
+    ended = done.run()
+    assert ended.code == 0, ended.err
+    assert runs_by_arm(done)["new"] == 2
+    assert done.verb("ladder").code == 0
+    overview = json.loads(done.verb("store", "show", "--format=json").out)
+    assert overview["choices"].keys() == {"two"}
+    assert done.run().code == 0
+
+
+def test_a_store_awaits_no_choice_for_an_arm_that_the_suite_has_no_longer(done: Desk) -> None:
+    experiment = json.loads((done.store / EXPERIMENT_FILE).read_text())
+    edit_experiment(done, inherits={**experiment["inherits"], "gone": {"best_of": [2], "held_out": False}})
+    overview = json.loads(done.verb("store", "show", "--format=json").out)
+    assert overview["choices"].keys() == {"two"}
+    assert "gone" not in overview["arms"]
+    assert 'is_optimistic": true' not in done.verb("ladder", "--format=json").out
+
+
+def test_an_arm_that_nothing_could_be_chosen_for_cannot_become_another_one(desk: Desk) -> None:
+    arms = {"base": scripted(0, True), "one": scripted(1, False), "two": inheriting(2, 1), "three": inheriting(3, 0)}
+    desk.write(arms, **SMALL)
+    desk.run()
+    desk.rewrite({**arms, "two": scripted(2, True, 7)}, **SMALL)
+    ended = desk.run()
+    assert ended.code == 2
+    assert "inherit differ" in ended.err
+    assert desk.verb("ladder").code == 0
+
+
 def test_more_repeats_of_arms_that_are_chosen_from_need_another_store(done: Desk) -> None:
     ended = done.run("-k", "2")
     assert ended.code == 2

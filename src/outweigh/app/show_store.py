@@ -137,7 +137,8 @@ def show_store(store: Store) -> StoreOverview:
     earlier = _earlier_versions(experiment)
     repeats = _planned_repeats(experiment, earlier, sum(len(count.arms[name].has_result) for name in earlier))
     tasks = len(count.tasks) if experiment is None else len(experiment.tasks)
-    names = dict.fromkeys((*(() if experiment is None else (*experiment.arms, *experiment.inherits)), *count.arms))
+    planned_arms = () if experiment is None else (*experiment.arms, *experiment.planned_inherits)
+    names = dict.fromkeys((*planned_arms, *count.arms))
     planned = None if repeats is None else tasks * repeats
     judging = () if store.judging is None else (judge.name for judge in store.judging.judges)
     return StoreOverview(
@@ -167,7 +168,7 @@ def show_store(store: Store) -> StoreOverview:
 def _describe_choices(store: Store, experiment: ExperimentFile | None) -> dict[str, str]:
     """What every inheriting arm is built on, why it is not run, or what it waits for."""
     said: dict[str, str] = {}
-    for arm, asked in ({} if experiment is None else experiment.inherits).items():
+    for arm, asked in ({} if experiment is None else experiment.planned_inherits).items():
         choice = store.choices.get(arm)
         if choice is None:
             said[arm] = f"waits for the runs of tier {' and '.join(map(str, asked.best_of))}"

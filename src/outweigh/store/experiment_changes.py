@@ -125,7 +125,8 @@ def refuse_other_rules(folder: Path, known: ExperimentFile, now: ExperimentFile,
     shared = tiers[0].keys() & tiers[1].keys() if known.versions or now.versions else tiers[0].keys() | tiers[1].keys()
     if any(tiers[0].get(arm) != tiers[1].get(arm) for arm in shared):
         rules.append("tiers")
-    if any(known.inherits.get(arm, asked) != asked for arm, asked in now.inherits.items()):
+    met = known.arms.keys() | known.inherits.keys()
+    if any(known.inherits.get(name) != arm.inherit for name, arm in spec.arms.items() if name in met):
         rules.append("inherit")
     if any(known.choosing_repeats.get(arm, last) != last for arm, last in now.choosing_repeats.items()):
         rules.append("repeats of arms that are chosen from")

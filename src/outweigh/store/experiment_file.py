@@ -40,9 +40,10 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     `quarantine` are the tasks that the suite sets aside: `tasks` may still name them, and their runs do not count.
     `parts` are the parts that each arm is composed of, also of arms that the suite has no longer, and `designs` the
     designs that made arms of parts, the latest last. `tier_settings` is what the suite says about its tiers, and
-    `inherits` which arms are built on the best arm of lower tiers. Such an arm is in `arms` from the moment when that
-    one is chosen. `choosing_repeats` are the repeats that are for choosing only, from the first to this one, by arm;
-    `planned_repeats` how often each arm is run where arms differ in that. `profiles` are the suite's own.
+    `inherits` which arms are built on the best arm of lower tiers, also of arms that the suite has no longer. Such an
+    arm is in `arms` from the moment when that one is chosen. `choosing_repeats` are the repeats that are for choosing
+    only, from the first to this one, by arm; `planned_repeats` how often each arm is run where arms differ in that.
+    `profiles` are the suite's own.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -81,9 +82,14 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return {arm: tier for arm, tier in self.tiers.items() if arm in self.arms or arm not in self.inherits}
 
     @property
+    def planned_inherits(self) -> dict[str, InheritSpec]:
+        """The inheriting arms without those that the suite gave up before they were built."""
+        return {arm: asked for arm, asked in self.inherits.items() if arm in self.arms or arm in self.tiers}
+
+    @property
     def optimistic_arms(self) -> tuple[str, ...]:
         """Arms whose runs are reported although another arm was chosen by them: they look better than they are."""
-        tiers = {tier for each in self.inherits.values() for tier in each.best_of}
+        tiers = {tier for each in self.planned_inherits.values() for tier in each.best_of}
         return tuple(name for name, tier in self.tiers.items() if tier in tiers and name not in self.choosing_repeats)
 
     @property

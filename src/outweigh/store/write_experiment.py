@@ -93,7 +93,10 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         besides_parts=_merged({} if known is None else known.besides_parts, _besides_parts(spec, versions)),
         designs=_merged_designs(() if known is None else known.designs, designs, versions),
         tier_settings=spec.tiers,
-        inherits={name: arm.inherit for name, arm in spec.arms.items() if arm.inherit is not None},
+        inherits=_merged(
+            {} if known is None else known.inherits,
+            {name: arm.inherit for name, arm in spec.arms.items() if arm.inherit is not None},
+        ),
         choosing_repeats=_merged({} if known is None else known.choosing_repeats, repeats.choosing),
         planned_repeats=_merged({} if known is None else known.planned_repeats, repeats.of_arms),
     )
