@@ -9,7 +9,7 @@ from outweigh.compare.ladder_layout import TierPlan
 from outweigh.model.codec import Record
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
-from outweigh.model.usage import Component, ComponentTokens, reported_cost
+from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, reported_cost
 from outweigh.testing.builders import a_judgment, a_run, evidence_of, runs_of_arm
 
 RNG = np.random.default_rng(11)
@@ -170,6 +170,26 @@ def test_whoever_is_much_more_expensive_and_no_better_is_told_from_the_best() ->
 
     assert contenders.best_values == ("cheap",)
     assert contenders.possible_frontier == ("cheap",)
+
+
+@pytest.mark.parametrize("known_on_both", [0, 1])
+def test_whoever_is_compared_by_cost_on_next_to_no_task_may_be_on_the_frontier(known_on_both: int) -> None:
+    half = len(TASKS) // 2
+    costs = {"good": TASKS[: half + known_on_both], "bad": TASKS[half:]}
+    runs = [
+        a_run(
+            task,
+            arm,
+            passed=arm == "good" or place == 0,
+            cost=reported_cost(price) if task in costs[arm] else UNKNOWN_COST,
+        )
+        for arm, price in (("good", 0.1), ("bad", 0.2))
+        for place, task in enumerate(TASKS)
+    ]
+    contenders = compare_tiers(evidence_of(runs), None).contenders
+
+    assert contenders.frontier == ("good",)
+    assert contenders.possible_frontier == ("good", "bad")
 
 
 def test_replicates_are_the_studys_own_noise() -> None:

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import Column
 from outweigh.compare.ladder_contrasts import ALPHA, Units
-from outweigh.compare.ladder_figures import LEVEL
-from outweigh.stats.max_t import Contrast, max_t
+from outweigh.stats.max_t import Contrast
 
 _EQUAL = 1e-12
+_LARGEST = 1e9
 
 
 class CostQuality(NamedTuple):
@@ -93,9 +92,13 @@ class _Contest:
         """Those whose cost of a pass is not shown to be above the best one's."""
         passing = [point.arm for point in points if point.quality > 0 and point.arm != best]
         logs = {name: self._log_price(costs[name], passes[name]) for name in (best, *passing)}
-        table = [logs[name][1] - logs[best][1] for name in passing]
-        tested = self._test([logs[name][0] - logs[best][0] for name in passing], table)
-        return (name for name, contrast in zip(passing, tested, strict=True) if self._sign(contrast) <= 0)
+        differences = [(logs[name][0] - logs[best][0], logs[name][1] - logs[best][1]) for name in passing]
+        known = [
+            min(self._units.known(values[arm]) for values in (costs, passes) for arm in (best, name))
+            for name in passing
+        ]
+        signs = self._signs(differences, known)
+        return (name for name, sign in zip(passing, signs, strict=True) if sign is None or sign <= 0)
 
     def not_dominated(
         self,
@@ -107,14 +110,13 @@ class _Contest:
         """The frontier, and everyone whom none on it is shown to beat on one count without losing on the other."""
         others = [point.arm for point in points if point.arm not in frontier]
         pairs = [(leader, name) for name in others for leader in frontier]
-        dearer = [self._units.influences(costs[name] - costs[leader]) for leader, name in pairs]
-        worse = [self._units.influences(passes[leader] - passes[name]) for leader, name in pairs]
+        dearer = [costs[name] - costs[leader] for leader, name in pairs]
+        worse = [passes[leader] - passes[name] for leader, name in pairs]
         both = [*dearer, *worse]
-        tested = self._test([estimate for estimate, _ in both], [influence for _, influence in both])
+        signs = self._signs([self._units.influences(each) for each in both], [self._units.known(each) for each in both])
         beaten = set()
-        for (_, name), cost, quality in zip(pairs, tested[: len(pairs)], tested[len(pairs) :], strict=True):
-            signs = self._shown(cost), self._shown(quality)
-            if None not in signs and max(sign or 0 for sign in signs) > 0 and min(sign or 0 for sign in signs) >= 0:
+        for (_, name), cost, quality in zip(pairs, signs[: len(pairs)], signs[len(pairs) :], strict=True):
+            if cost is not None and quality is not None and max(cost, quality) > 0 and min(cost, quality) >= 0:
                 beaten.add(name)
         return (*frontier, *(name for name in others if name not in beaten))
 
@@ -124,26 +126,23 @@ class _Contest:
             return -math.inf, of_rate
         return math.log(dollars / rate), of_cost / dollars - of_rate / rate
 
-    def _test(self, estimates: Sequence[float], influences: Sequence[Column]) -> tuple[Contrast, ...]:
-        if not estimates:
-            return ()
-        table: NDArray[np.float64] = np.nan_to_num(np.column_stack(influences))
-        numbers = np.nan_to_num(np.array(estimates), neginf=0.0)
-        return max_t(numbers, table, level=LEVEL, draws=self._draws, seed=self._seed).contrasts
+    def _signs(self, differences: Sequence[tuple[float, Column]], known: Sequence[int]) -> list[int | None]:
+        """The sign of every difference, given with its influences and the number of units that know it."""
+        # Where the best costs nothing, others are dearer without bound.
+        finite = [(min(estimate, _LARGEST), influences) for estimate, influences in differences]
+        tested = self._units.test(finite, draws=self._draws, seed=self._seed).contrasts
+        return [self._sign(contrast, units) for contrast, units in zip(tested, known, strict=True)]
 
-    def _sign(self, contrast: Contrast) -> int:
-        """1 where the difference is shown to be positive, −1 where negative, 0 where it is not shown."""
-        return self._shown(contrast) or 0
-
-    def _shown(self, contrast: Contrast) -> int | None:
+    def _sign(self, contrast: Contrast, known: int) -> int | None:
         """The sign of a difference; 0 where both are the same on every task, None where it cannot be told."""
+        if contrast.estimate is None:
+            return None
         if contrast.simultaneous is not None:
             if contrast.simultaneous.low > 0:
                 return 1
             return -1 if contrast.simultaneous.high < 0 else None
-        if contrast.estimate is None:
-            return None
+        # The same difference on every unit that knows it is shown once a sign test could show it.
+        enough = 2 * 0.5**known <= ALPHA
         if abs(contrast.estimate) <= _EQUAL:
-            return 0
-        # The same difference on every unit is shown once a sign test could show it.
-        return int(math.copysign(1, contrast.estimate)) if 2 * 0.5**self._units.count <= ALPHA else None
+            return 0 if enough or known == self._units.count else None
+        return int(math.copysign(1, contrast.estimate)) if enough else None

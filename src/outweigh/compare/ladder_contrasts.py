@@ -122,6 +122,10 @@ class Units:
         sums: Column = np.bincount(self.owners, excess, self.count).astype(np.float64)
         return mean, sums * (self.count / int(known.sum()))
 
+    def known(self, values: Column) -> int:
+        """How many units have a known value."""
+        return len(np.unique(self.owners[~np.isnan(values)]))
+
     def test(self, differences: Sequence[tuple[float, Column]], *, draws: int, seed: int) -> MaxT:
         """Test several differences of means together, given with their influences; one that is NaN takes no part."""
         known = [(mean, influences) for mean, influences in differences if not math.isnan(mean)]
