@@ -102,6 +102,27 @@ def test_the_price_of_one_more_solved_task_is_dollars_over_passes(clear: Ladder)
     assert price.interval is not None
 
 
+def test_prices_and_wilcoxons_test_count_families_where_the_records_name_them() -> None:
+    rng = np.random.default_rng(12)
+    families = {task: f"family-{place % 4}" for place, task in enumerate(TASKS)}
+    runs = [
+        a_run(task, arm, repeat, family=family, passed=bool(rng.uniform() < rate), cost=reported_cost(rng.uniform()))
+        for arm, rate in (("T0", 0.3), ("T1", 0.8))
+        for task, family in families.items()
+        for repeat in (1, 2, 3)
+    ]
+    step = compare_tiers(evidence_of(runs), None).tests.steps[0]
+    passes = {
+        family: sum((1 if run.trial.arm == "T1" else -1) * bool(run.checks and run.checks[0].passed) for run in members)
+        for family in dict.fromkeys(families.values())
+        if (members := [run for run in runs if run.family == family])
+    }
+
+    assert (step.price_of_one_more_pass.n, step.price_of_one_more_pass.unit.value) == (4, "cluster")
+    assert (step.wilcoxon.n, step.wilcoxon.unit.value) == (4, "cluster")
+    assert step.wilcoxon.p_value == pytest.approx(stats.wilcoxon(list(passes.values())).pvalue)
+
+
 def test_a_step_that_solves_no_more_has_no_price() -> None:
     same = [*runs_of_arm("T0", [[True], [False]]), *runs_of_arm("T1", [[True], [False]])]
     price = compare_tiers(evidence_of(same), None).tests.steps[0].price_of_one_more_pass

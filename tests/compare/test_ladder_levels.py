@@ -153,3 +153,18 @@ def test_intervals_are_over_families_where_tasks_have_them() -> None:
     figure = compare_tiers(evidence_of(runs), None).levels[0].figures["duration_seconds"]
 
     assert (figure.n, figure.unit.value) == (3, "cluster")
+
+
+def test_a_rate_of_all_or_none_is_only_as_sure_as_its_families_are_many() -> None:
+    families = {"a": "x", "b": "x", "c": "y", "d": "y", "e": "z", "f": "z"}
+    one, alone = (
+        compare_tiers(evidence_of([a_run(task, family=named[task]) for task in families]), None).levels[0]
+        for named in (families, dict.fromkeys(families))
+    )
+    clustered, by_task = one.figures["pass_rate"], alone.figures["pass_rate"]
+
+    assert (clustered.point, clustered.n, clustered.unit.value) == (1.0, 3, "cluster")
+    assert (by_task.point, by_task.n, by_task.unit.value) == (1.0, 6, "task")
+    assert clustered.interval is not None
+    assert by_task.interval is not None
+    assert clustered.interval.low < by_task.interval.low

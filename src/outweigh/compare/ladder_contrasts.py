@@ -23,6 +23,7 @@ from outweigh.stats.rank_tests import (
 )
 from outweigh.stats.ratios import fieller_interval
 from outweigh.stats.sample import ROUNDING_ERROR
+from outweigh.stats.variance import sum_clusters
 
 ALPHA = 0.05
 
@@ -84,8 +85,8 @@ def compare_levels(levels: Levels, *, draws: int, seed: int) -> LadderTests:
             tier=pair[0],
             reference=pair[1],
             difference=difference,
-            wilcoxon=_wilcoxon(quality[pair[0]], quality[pair[1]]),
-            price_of_one_more_pass=price_of_one_more_pass(by_tier[pair[0]], by_tier[pair[1]]),
+            wilcoxon=_wilcoxon(quality[pair[0]] - quality[pair[1]], units),
+            price_of_one_more_pass=price_of_one_more_pass(by_tier[pair[0]], by_tier[pair[1]], units),
         )
         for pair, difference in zip(pairs, tested.contrasts, strict=True)
     }
@@ -111,6 +112,7 @@ class Units:
         owners = range(tasks) if families is None else [places.setdefault(name, len(places)) for name in families]
         self.owners: NDArray[np.intp] = np.array(owners, dtype=np.intp)
         self.count = tasks if families is None else len(places)
+        self.unit = Unit.TASK if families is None else Unit.CLUSTER
 
     def influences(self, values: Column) -> tuple[float, Column]:
         """The mean of the known values, and how much each unit adds to its error; NaN where nothing is known."""
@@ -149,25 +151,26 @@ _UNKNOWN_DIFFERENCE = Contrast(
 )
 
 
-def price_of_one_more_pass(mine: Mapping[str, Column], lower: Mapping[str, Column]) -> Estimate:
+def price_of_one_more_pass(mine: Mapping[str, Column], lower: Mapping[str, Column], units: Units) -> Estimate:
     """More dollars per run over more passes per run, with Fieller's interval, which may have no end."""
     method = "price of one more pass, Fieller"
     dollars, passes = mine["cost_usd"] - lower["cost_usd"], mine["passed"] - lower["passed"]
     known = ~np.isnan(dollars) & ~np.isnan(passes)
-    n = int(known.sum())
-    if not n:
+    if not known.any():
         reason = "the cost, or whether runs pass, is unknown"
-        return unknown_estimate(reason, n=0, unit=Unit.TASK, method=method, point=None)
-    dollars, passes = dollars[known], passes[known]
-    if passes.mean() <= ROUNDING_ERROR:
+        return unknown_estimate(reason, n=0, unit=units.unit, method=method, point=None)
+    owners = units.owners[known]
+    if passes[known].mean() <= ROUNDING_ERROR:
         reason = "the step solves no more tasks, so there is no price"
-        return unknown_estimate(reason, n=n, unit=Unit.TASK, method=method, point=None)
-    return fieller_interval(dollars, passes, level=LEVEL, unit=Unit.TASK)
+        return unknown_estimate(reason, n=len(np.unique(owners)), unit=units.unit, method=method, point=None)
+    more_dollars, more_passes = (sum_clusters(each[known], owners).sums for each in (dollars, passes))
+    return fieller_interval(more_dollars, more_passes, level=LEVEL, unit=units.unit)
 
 
-def _wilcoxon(mine: Column, theirs: Column) -> Significance:
-    deltas = mine - theirs
-    return wilcoxon_test(deltas[~np.isnan(deltas)], alternative=Alternative.TWO_SIDED, unit=Unit.TASK)
+def _wilcoxon(deltas: Column, units: Units) -> Significance:
+    known = ~np.isnan(deltas)
+    sums = sum_clusters(deltas[known], units.owners[known])
+    return wilcoxon_test(sums.sums / sums.sizes, alternative=Alternative.TWO_SIDED, unit=units.unit)
 
 
 def _omnibus(levels: Levels, table: NDArray[np.float64]) -> Omnibus:

@@ -54,10 +54,11 @@ def figures_of(
 def _mean(column: Column, families: Sequence[str] | None, *, rate: bool) -> Estimate:
     known = ~np.isnan(column)
     means = column[known]
+    labels = [] if families is None else [family for family, is_known in zip(families, known, strict=True) if is_known]
     if rate and means.size and means.min() == means.max() and means.max() in (0.0, 1.0):
         # Tasks that all did the same show no spread, and yet how rare anything else is.
-        return wilson_interval(int(means.sum()), int(means.size), level=LEVEL, unit=Unit.TASK)
-    labels = [] if families is None else [family for family, is_known in zip(families, known, strict=True) if is_known]
+        count, unit = (means.size, Unit.TASK) if families is None else (len(set(labels)), Unit.CLUSTER)
+        return wilson_interval(int(means[0]) * count, count, level=LEVEL, unit=unit)
     if len(set(labels)) > 1:
         estimate = cluster_interval(means, labels, LEVEL)
     else:
