@@ -154,6 +154,15 @@ def test_medians_and_their_uplifts_have_intervals_around_them(clear: Ladder) -> 
             assert estimate.interval.low <= (estimate.point or 0) <= estimate.interval.high
 
 
+def test_an_arm_called_0_is_not_taken_for_the_first_tier() -> None:
+    records = study({"base": 0.0, "0": 0.35})
+    result = compare_tiers(evidence_of(records), ["base", "0"])
+
+    assert result.standings["0"].uplift.point == pytest.approx(result.tier_standings[1].uplift.point)
+    assert result.standings["0"].uplift.interval == result.tier_standings[1].uplift.interval is not None
+    assert result.tier_standings[0].uplift.warnings == ("it is what the others are compared with",)
+
+
 def test_a_tie_names_everyone() -> None:
     runs = [run for arm in ("a", "b", "c") for run in runs_of_arm(arm, [[True, False], [True, True], [False, False]])]
     contenders = compare_tiers(evidence_of(runs), None).contenders

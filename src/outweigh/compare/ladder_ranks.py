@@ -199,7 +199,7 @@ def _uplift_estimate(
 ) -> Estimate:
     """(median − first) / first in every draw."""
     point, reference = (middle(each.table.columns[basis], basis) for each in (mine, first))
-    if mine.name == first.name:
+    if mine is first:
         reason = "it is what the others are compared with"
         return unknown_estimate(reason, n=units, unit=Unit.TASK, method=_MEDIAN_METHOD, point=0.0)
     if point is None or reference is None or reference == 0:
