@@ -106,6 +106,15 @@ def edit_experiment(desk: Desk, **fields: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | fields))
 
 
+def take_back_the_last_stage(desk: Desk) -> None:
+    """Leave the store as a stop right after the choice for `two` would have left it."""
+    for name, number in choices(desk)["two"].lines.items():
+        file = desk.store / name
+        file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:number]))
+    experiment = json.loads((desk.store / EXPERIMENT_FILE).read_text())
+    edit_experiment(desk, arms={name: hashed for name, hashed in experiment["arms"].items() if name != "two"})
+
+
 def test_the_best_arm_of_the_lower_tiers_is_chosen_and_built_on(done: Desk, finished: Path) -> None:
     choice = choices(done)["two"]
     assert choice.chosen == "one-b", "both pass throughout, and it needs fewer tokens"
@@ -266,6 +275,19 @@ def test_an_arm_that_nothing_could_be_chosen_for_cannot_become_another_one(desk:
     assert ended.code == 2
     assert "inherit differ" in ended.err
     assert desk.verb("ladder").code == 0
+
+
+def test_an_arm_that_was_changed_between_its_choice_and_its_first_run_is_not_run(done: Desk) -> None:
+    take_back_the_last_stage(done)
+    before = runs_by_arm(done)
+    done.rewrite({**ARMS, "two": {**inheriting(2, 0, 1), "environment": {"OTHER": "1"}}}, **SMALL)
+    ended = done.run()
+    assert ended.code == 2
+    assert "'two' is not the arm that was to be built on 'one-b'" in ended.err
+    assert "change it back, or name another folder with -o" in ended.err
+    assert runs_by_arm(done) == before
+    done.rewrite({**ARMS, "two": inheriting(2, 0, 1)}, **SMALL)
+    assert done.run().code == 0, "as it was, it is run"
 
 
 def test_more_repeats_of_arms_that_are_chosen_from_need_another_store(done: Desk) -> None:

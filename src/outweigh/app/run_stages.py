@@ -234,11 +234,18 @@ def _in_order(now: LoadedSuite, suite: LoadedSuite, names: Mapping[str, str]) ->
 def _with_choices(suite: LoadedSuite, folder: Path) -> LoadedSuite:
     """The suite with the inheriting arms that are chosen for, the lower tiers first."""
     experiment = read_experiment(folder)
-    versions = {} if experiment is None else experiment.versions
-    chosen = {arm: each.chosen for arm, each in choices_by_arm(read_choices(folder)).items() if each.chosen is not None}
+    known, versions = ({}, {}) if experiment is None else (experiment.arms, experiment.versions)
+    choices = choices_by_arm(read_choices(folder))
     for arm in sorted(suite.inheriting, key=lambda name: suite.inheriting[name] or 0):
-        if (base := chosen.get(arm)) is not None:
-            suite = _build(suite, arm, suite_arm(base, versions))
+        choice = choices.get(arm)
+        if choice is None or choice.chosen is None:
+            continue
+        suite = _build(suite, arm, suite_arm(choice.chosen, versions))
+        if arm not in known and choice.fingerprint not in (None, suite.arms[arm].fingerprint):
+            raise UsageError(
+                f"{folder}: {arm!r} is not the arm that was to be built on {choice.chosen!r}: it has changed since the "
+                "choice, and before its first run. To go on, change it back, or name another folder with -o."
+            )
     return suite
 
 
