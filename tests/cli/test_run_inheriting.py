@@ -13,10 +13,14 @@ import pytest
 from tests.cli.engines import Ended, Engine
 from tests.cli.test_run import Desk as RunDesk
 
+from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.model.choice import ChoiceRecord
 from outweigh.model.line_seal import seal, unseal
 from outweigh.store.choice_file import CHOICES_FILE, read_choices
 from outweigh.store.experiment_file import EXPERIMENT_FILE, read_experiment
+from outweigh.store.run_store import FolderRunStore
+from outweigh.store.store import StoreSet
+from outweigh.testing.builders import a_run
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]
 
@@ -139,6 +143,20 @@ def test_only_held_out_runs_are_reported_and_the_inheriting_arm_is_run_among_the
     assert {run.trial.repeat for run in ordered[:6]} == {1}
     later = [(run.trial.arm, run.trial.repeat) for run in ordered[6:]]
     assert set(later) == {("base", 2), ("one-a", 2), ("one-b", 2), ("two", 1)}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_repeats_for_choosing_are_set_aside_in_their_own_store_only(done: Desk, order: int) -> None:
+    other = done.folder / "other"
+    with FolderRunStore.open(other) as store:
+        store.append(a_run("another-task", "one-a", 1))
+    shutil.copy(done.store / EXPERIMENT_FILE, other)
+    experiment = json.loads((other / EXPERIMENT_FILE).read_text())
+    (other / EXPERIMENT_FILE).write_text(json.dumps({**experiment, "inherits": {}, "choosing_repeats": {}}))
+    stores = StoreSet.open([done.store, other][::order])
+    evidence = read_evidence(EvidenceRequest(stores=stores))
+    reported = {(score.task_id, score.repeat) for score in evidence.arms["one-a"]}
+    assert reported == {("another-task", 1), *((task, 2) for task in experiment["tasks"])}
 
 
 def test_a_chain_of_three_tiers_is_chosen_link_by_link_with_the_first_tier_in_every_block(desk: Desk) -> None:

@@ -9,10 +9,15 @@ from outweigh.compare.held_out import describe_choices, reported_repeats, shrink
 from outweigh.errors import EvidenceError
 from outweigh.model.codec import LocatedRecord, Record
 from outweigh.model.pricing import PriceTables
+from outweigh.model.run_record import Trial
 from outweigh.model.tiers import InheritSpec
 from outweigh.testing.builders import a_choice, a_judgment, a_run, evidence_of, runs_of_arm
 
 OPEN = InheritSpec(best_of=[0], held_out=False)
+
+
+def first_two_of_a(_: str, trial: Trial) -> bool:
+    return trial.arm == "a" and trial.repeat <= 2
 
 
 def test_only_the_repeats_after_those_for_choosing_are_reported() -> None:
@@ -32,7 +37,7 @@ def test_runs_for_choosing_and_their_judgments_are_in_no_figure() -> None:
     runs = [a_run("task-1", "a", repeat) for repeat in (1, 2, 3)]
     records: list[Record] = [*runs, *(a_judgment(run) for run in runs), a_run("task-1", "b", 1)]
     located = [LocatedRecord(record, "records", number) for number, record in enumerate(records, start=1)]
-    evidence = gather(located, prices=PriceTables(), choosing_repeats={"a": 2})
+    evidence = gather(located, prices=PriceTables(), is_for_choosing=first_two_of_a)
     assert [score.repeat for score in evidence.arms["a"]] == [3]
     assert [score.repeat for score in evidence.arms["b"]] == [1]
     assert evidence.chosen_by == {"a": 2}
@@ -43,7 +48,7 @@ def test_runs_for_choosing_and_their_judgments_are_in_no_figure() -> None:
 def test_a_store_with_runs_for_choosing_alone_says_so() -> None:
     located = [LocatedRecord(a_run("task-1", "a", 1), "records", 1)]
     with pytest.raises(EvidenceError, match="for choosing which arm others are built on"):
-        gather(located, prices=PriceTables(), choosing_repeats={"a": 2})
+        gather(located, prices=PriceTables(), is_for_choosing=first_two_of_a)
 
 
 def test_arms_that_differ_by_chance_alone_are_shrunken_to_their_mean() -> None:

@@ -63,7 +63,7 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         judge_rules=request.stores.judge_rules(),
         quarantine=() if request.with_quarantined else request.stores.quarantine(),
         task_list=None if request.task_list is None else read_task_list(request.task_list),
-        choosing_repeats=request.stores.choosing_repeats(),
+        is_for_choosing=request.stores.choosing_runs(),
     )
     stream.check_rules()
     warnings = (*evidence.warnings, *request.stores.warnings(), *_choice_warnings(request.stores, evidence))

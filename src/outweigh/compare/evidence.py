@@ -1,9 +1,8 @@
 """Records gathered by arm: each trial once, each judgment with its run, everything hashed. Needs no numpy."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from types import MappingProxyType
 
 from msgspec import Struct, field
 
@@ -19,6 +18,7 @@ from outweigh.model.run_record import (
     REPEAT_LABEL,
     NamedTier,
     RunRecord,
+    Trial,
     named_policy_version,
     named_tier,
 )
@@ -39,7 +39,8 @@ ARBITRARY_REPEATS = (
 )
 
 
-NO_CHOOSING_REPEATS: Mapping[str, int] = MappingProxyType({})
+IsForChoosing = Callable[[str, Trial], bool]
+"""Whether a run that is read from a file is only for choosing the arm that others are built on."""
 
 _JUDGE_AGAIN = (
     "Run the chosen tasks again, or choose them with `outweigh suite prune --judge ARM`, which leaves that arm out of "
@@ -123,14 +124,13 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
     metrics: tuple[Metric, ...] = METRICS,
     quarantine: Sequence[QuarantinedTask] = (),
     task_list: TaskList | None = None,
-    choosing_repeats: Mapping[str, int] = NO_CHOOSING_REPEATS,
+    is_for_choosing: IsForChoosing | None = None,
 ) -> Evidence:
     """Score every run as it is read, keep the last attempt of each trial, and join the judgments.
 
     `metrics` is the table to score by; everything made of the evidence shows the metrics of this table. Runs of the
     tasks in `quarantine` are counted, and otherwise treated as if they had not been recorded. So are those of tasks
-    that are not in the `task_list`, those that the list was chosen by, and the repeats of arms that are for choosing:
-    up to the one that `choosing_repeats` names.
+    that are not in the `task_list`, those that the list was chosen by, and those that are for choosing an arm.
     """
     chosen_by: dict[str, list[str]] = defaultdict(list)
     listed = _ListedRuns(task_list)
@@ -141,7 +141,7 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
         if isinstance(located.record, RunRecord):
             if (runs := set_aside.get(located.record.trial.task_id)) is not None:
                 runs.append(located.record.run_id)
-            elif located.record.trial.repeat <= choosing_repeats.get(located.record.trial.arm, -1):
+            elif is_for_choosing is not None and is_for_choosing(located.source, located.record.trial):
                 chosen_by[located.record.trial.arm].append(located.record.run_id)
             elif listed.counts(located.record):
                 trials.add(located, located.record)

@@ -6,7 +6,7 @@ knows the names of a store's files.
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -15,7 +15,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
 from outweigh.model.look_plan import LookPlan
-from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
+from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord, Trial
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, PolicySpec, QuarantinedTask, age_in_days
 from outweigh.ports.stores import RecordSource
 from outweigh.score.composite import OBJECTIVE_FIRST, PROFILES, Profile, weigh
@@ -251,9 +251,18 @@ class StoreSet:
                 found.setdefault(each.task, each)
         return tuple(found.values())
 
-    def choosing_repeats(self) -> dict[str, int]:
-        """The last repeat of each arm that is for choosing only, where arms inherit from others."""
-        return {arm: last for experiment in self.experiments() for arm, last in experiment.choosing_repeats.items()}
+    def choosing_runs(self) -> Callable[[str, Trial], bool]:
+        """Tells by its file whether a run is for choosing only. Each store says that of its own runs."""
+        repeats: dict[str, Mapping[str, int]] = {}
+
+        def is_for_choosing(source: str, trial: Trial) -> bool:
+            if source not in repeats:
+                store = self.find(Path(source).parent)
+                experiment = None if store is None else store.experiment
+                repeats[source] = {} if experiment is None else experiment.choosing_repeats
+            return trial.repeat <= repeats[source].get(trial.arm, -1)
+
+        return is_for_choosing
 
     def profile_name(self, named: str | None) -> str:
         """The caller's, else the suites', else the default."""
