@@ -1,5 +1,6 @@
 """Claims about what is reported of arms that another arm was chosen by."""
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -91,3 +92,21 @@ def test_without_held_out_repeats_the_gain_of_the_chosen_arm_is_called_optimisti
     (said,) = describe_choices({"two": a_choice("two", inherit=OPEN)}, {}, arms)
     assert "'baseline' was chosen for 'two' by the runs that are reported (held_out = false)" in said
     assert said.endswith("optimistic: +12 points above the mean of the 2 arms, +0 when shrunken for the choice.")
+
+
+def test_a_candidate_without_reported_runs_does_not_lend_its_place_to_another_arm() -> None:
+    arms = evidence_of(
+        runs_of_arm("variant", [[True], [True], [True], [False]]),
+        runs_of_arm("third", [[False], [False], [False], [False]]),
+    ).arms
+    missing, variant = a_choice().candidates
+    third = msgspec.structs.replace(variant, arm="third")
+    choice = a_choice("two", "variant", inherit=OPEN, candidates=(missing, variant, third))
+    (said,) = describe_choices({"two": choice}, {}, arms)
+    assert "optimistic: +38 points above the mean of the 2 arms" in said
+
+
+def test_nothing_is_said_about_the_gain_of_an_arm_without_reported_runs() -> None:
+    arms = evidence_of(runs_of_arm("baseline", [[True], [False]])).arms
+    (said,) = describe_choices({"two": a_choice("two", "variant", inherit=OPEN)}, {}, arms)
+    assert said.endswith("so its figures are optimistic.")

@@ -87,8 +87,8 @@ def _describe_optimism(chosen: str, choice: ChoiceRecord, arms: Mapping[str, Seq
         f"{chosen!r} was chosen for {choice.arm!r} by the runs that are reported (held_out = false), so its figures "
         "are optimistic"
     )
-    names = [each.arm for each in choice.candidates if each.value is not None]
-    table = _pass_rates({name: arms[name] for name in names if name in arms})
+    names = [each.arm for each in choice.candidates if each.value is not None and each.arm in arms]
+    table = _pass_rates({name: arms[name] for name in names})
     if chosen not in names or table is None:
         return f"{said}."
     gains = [means[names.index(chosen)] - means.mean() for means in (table.mean(axis=1), shrink_means(table))]
