@@ -208,6 +208,14 @@ def test_an_edited_choice_is_refused_by_readers_and_by_the_next_run(done: Desk) 
         assert "the choice for 'two' is 'one-a', and its records lead to 'one-b'" in ended.err
 
 
+def test_a_choice_that_lists_a_candidate_twice_is_refused(done: Desk) -> None:
+    listed = msgspec.to_builtins(choices(done)["two"].candidates)
+    rewrite_choice(done, candidates=[*listed, listed[-1]])
+    ended = done.verb("compare")
+    assert ended.code == 3
+    assert "the choice for 'two' lists other candidates than those that its records lead to" in ended.err
+
+
 def test_an_edited_run_that_a_choice_rests_on_is_named(done: Desk) -> None:
     file = done.store / "runs-engine.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)

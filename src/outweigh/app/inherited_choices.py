@@ -127,6 +127,9 @@ def _changes(
             f"the choice for {arm!r} is {_or_none(choice.chosen)}, and its records lead to {_or_none(best.chosen)} "
             f"({best.reason})"
         )
+    if [each.arm for each in best.candidates] != [each.arm for each in choice.candidates]:
+        yield f"the choice for {arm!r} lists other candidates than those that its records lead to"
+        return
     for now, then in zip(best.candidates, choice.candidates, strict=True):
         if not _is_same(now, then) or experiment.arms.get(then.arm) != then.fingerprint:
             yield f"what the choice for {arm!r} says about {then.arm!r} is not what its records say"
