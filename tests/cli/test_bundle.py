@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.bundles import members, small_bundle, small_store
+from tests.cli.test_pasted_next_command import next_command
 from tests.conftest import Outweigh
 from tests.web.decided_store import decided_store
 
@@ -110,6 +111,21 @@ def test_a_reading_verb_says_the_same_of_a_bundle_as_of_its_store(
     assert of_bundle.code == of_store.code, of_bundle.err
     assert of_bundle.out.replace("study.outweigh.zip", "runs") == of_store.out
     assert sorted(study.iterdir()) == before
+
+
+def test_the_report_that_a_verdict_suggests_is_written_beside_the_bundle(
+    outweigh: Outweigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_bundle(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    bundle = "study.outweigh.zip"
+
+    for runs, page in ((bundle, "study-report.html"), (f"{bundle}/small", "study-small-report.html")):
+        command = next_command(outweigh("verdict", runs).out)
+
+        assert command == ["outweigh", "report", runs, "-o", page]
+        assert outweigh(*command[1:]).code == 0
+        assert Path(page).is_file()
 
 
 def test_an_export_of_a_bundle_is_that_of_its_store(study: Path, outweigh: Outweigh, tmp_path: Path) -> None:

@@ -330,6 +330,15 @@ def test_where_judges_decide_and_nobody_judged_the_next_command_is_to_judge() ->
     assert "more tasks" not in text
 
 
+def test_judging_is_not_offered_where_the_store_is_in_a_bundle() -> None:
+    verdict, comparison = decided(experiment(0.3, tasks=8), gates=("judge_score",))
+    bundled = VerdictCommand(words="outweigh verdict p.zip", runs=("p.zip",), store="p.zip", beside="p")
+
+    step = next_step(verdict, comparison, bundled)
+
+    assert step.command == "outweigh report p.zip -o p-report.html"
+
+
 def test_a_single_run_without_a_judgment_is_one_run() -> None:
     records = list(experiment(0.3, tasks=8))
     judged = [a_judgment(run) for run in records[1:]]

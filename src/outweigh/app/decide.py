@@ -27,6 +27,7 @@ from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdicts_report
 from outweigh.report.verdict_summary import SCREEN_WIDTH, Screen, verdicts_summary
 from outweigh.report.version_history import VersionHistory, add_version_history, add_version_line
+from outweigh.store.bundled_stores import name_beside_bundle
 from outweigh.store.ledger import LedgerLine, read_store_ledger
 from outweigh.verdict.decision import Decision, Gate, Verdict
 from outweigh.verdict.policy import POLICIES
@@ -141,6 +142,7 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
             reading_options=reading,
             rule_options=rule,
             store=names[0] if in_folder else None,
+            beside=name_beside_bundle(names[0]) if in_folder else None,
             keeps_runs=len(names) == 1 and (stores.stores[0].folder is not None or names[0].endswith(".jsonl")),
         )
 

@@ -26,6 +26,7 @@ class VerdictCommand(Struct, frozen=True, kw_only=True):
     `reading_options` say how to read the records, `rule_options` how to decide, each with its value: a command that
     lacks one of them could come to another decision.
     `store` is the folder of an experiment; None where there is none, so that commands that need one are not offered.
+    `beside` is how names of files beside a bundle begin, where the store is in one; nothing can be written into it.
     `keeps_runs` says whether `outweigh diff` can read the records, `written` where the report has been written already.
     """
 
@@ -35,6 +36,7 @@ class VerdictCommand(Struct, frozen=True, kw_only=True):
     reading_options: tuple[str, ...] = ()
     rule_options: tuple[tuple[str, ...], ...] = ()
     store: str | None = None
+    beside: str | None = None
     keeps_runs: bool = True
     written: str | None = None
 
@@ -62,8 +64,10 @@ class VerdictCommand(Struct, frozen=True, kw_only=True):
         return all(option in accepted for option, *_ in self.rule_options)
 
     def report(self) -> str:
-        """The command that writes the report; into the store where there is one."""
+        """The command that writes the report; into the store where there is one, and beside a bundle."""
         page = "report.html" if self.store is None else f"{self.store.rstrip('/')}/report.html"
+        if self.beside is not None:
+            page = f"{self.beside}-report.html"
         return shlex.join(["outweigh", "report", *self.runs, *self.arm_options, *self._all_options(), "-o", page])
 
     def _all_options(self) -> tuple[str, ...]:
@@ -80,13 +84,14 @@ class NextStep(Struct, frozen=True, kw_only=True):
 def next_step(verdict: Verdict, comparison: Comparison, command: VerdictCommand) -> NextStep:
     """The one thing to do next about a candidate."""
     candidate = comparison.candidate.name
-    if (missing := unjudged_runs(verdict, comparison)) and command.store is not None:
+    judged = command.store if command.beside is None else None
+    if judged is not None and (missing := unjudged_runs(verdict, comparison)):
         lacking = "1 run has no judgment; judge it" if missing == 1 else f"{missing} runs have no judgment; judge them"
         failed = any(call.invalid and not call.replaced for calls in comparison.judging.values() for call in calls)
         again = ("--retry-invalid",) if failed else ()
         return NextStep(
             words=f"{lacking}, then decide again",
-            command=shlex.join(["outweigh", "judge", command.store, *again]),
+            command=shlex.join(["outweigh", "judge", judged, *again]),
         )
     match verdict.decision:
         case Decision.IMPROVED if may_promote(verdict, comparison.evidence_sha256) and command.can_promote:

@@ -44,6 +44,16 @@ def _is_bundle(path: Path) -> bool:
         return False
 
 
+def name_beside_bundle(path: str | os.PathLike[str]) -> str | None:
+    """How the names of files about a bundle, or one store of it, begin beside it; None for no path of a bundle."""
+    found = split_bundle_path(path)
+    if found is None:
+        return None
+    bundle, name = found
+    stem = bundle.stem.removesuffix(".outweigh") or "bundle"
+    return str(bundle.with_name(stem if name is None else f"{stem}-{name}"))
+
+
 def expand_bundle(path: str | os.PathLike[str]) -> list[str]:
     """The path itself; a bundle of several stores stands for each of them."""
     found = split_bundle_path(path)
