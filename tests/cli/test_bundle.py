@@ -16,6 +16,7 @@ from tests.web.decided_store import decided_store
 
 from outweigh.model.codec import encode
 from outweigh.store.store_lock import StoreLock
+from outweigh.store.zip_archive import MEMBER_LIMIT
 from outweigh.testing.builders import a_run
 
 KEY = "sk-ant-api03-" + "aZ9" * 20
@@ -283,6 +284,22 @@ def test_a_store_with_an_unreadable_line_is_not_bundled(outweigh: Outweigh, tmp_
 
     assert answer.code == 3
     assert "runs-engine.jsonl:13" in answer.err
+    assert not (tmp_path / "out.zip").exists()
+
+
+def test_a_store_that_is_too_large_is_refused_before_it_is_copied(outweigh: Outweigh, tmp_path: Path) -> None:
+    store = small_store(tmp_path / "store")
+    folder = store / "artifacts" / "ab"
+    folder.mkdir(parents=True)
+    for number in range(32):
+        with (folder / f"{number:064}").open("wb") as stream:
+            stream.truncate(MEMBER_LIMIT)
+
+    answer = outweigh("store", "bundle", str(store), "-o", str(tmp_path / "out.zip"))
+
+    assert answer.code == 2
+    assert "16 GiB" in answer.err
+    assert "--without-artifacts" in answer.err
     assert not (tmp_path / "out.zip").exists()
 
 

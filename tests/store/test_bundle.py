@@ -6,10 +6,13 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.cli.bundles import members, small_bundle
 
-from outweigh.store.bundle import open_bundle
+from outweigh.errors import UsageError
+from outweigh.store.bundle import describe_files, open_bundle, pack_bundle, refuse_oversize
+from outweigh.store.zip_archive import ARCHIVE_LIMIT, DIRECTORY_LIMIT, MEMBER_LIMIT
 
 SEAL_BYTES = 64
 Repack = Callable[[zipfile.ZipInfo], None]
@@ -64,6 +67,38 @@ def unchanged(member: zipfile.ZipInfo) -> None:
 def test_an_archive_that_is_packed_in_the_same_way_has_no_fault(bundle: Path, tmp_path: Path) -> None:
     assert archive_faults(bundle) == []
     assert archive_faults(packed_again(bundle, tmp_path / "again.zip", unchanged)) == []
+
+
+def test_a_bundle_of_more_members_than_16_bits_can_count_has_no_fault(bundle: Path, tmp_path: Path) -> None:
+    with open_bundle(bundle) as opened:
+        manifest = opened.manifest
+    folder = tmp_path / "root" / "stores" / manifest.stores[0]
+    folder.mkdir(parents=True)
+    for number in range(2**16 - 1):
+        (folder / str(number)).touch()
+    manifest = msgspec.structs.replace(manifest, files=describe_files(tmp_path / "root"))
+
+    pack_bundle(tmp_path / "root", manifest, tmp_path / "large.zip")
+
+    assert len(manifest.files) + 1 == 2**16
+    assert archive_faults(tmp_path / "large.zip") == []
+
+
+def test_a_study_that_a_reader_would_refuse_for_its_size_is_not_packed() -> None:
+    largest = {str(number): MEMBER_LIMIT for number in range(ARCHIVE_LIMIT // MEMBER_LIMIT - 1)}
+
+    refuse_oversize(largest)
+    with pytest.raises(UsageError, match="16 GiB"):
+        refuse_oversize({**largest, "more": 1})
+    with pytest.raises(UsageError, match="at most 536,870,912"):
+        refuse_oversize({"whole": MEMBER_LIMIT + 1})
+
+
+def test_a_study_of_more_names_than_a_reader_takes_is_not_packed() -> None:
+    longest = DIRECTORY_LIMIT // 2
+    refuse_oversize({"a" * (longest - 100): 0, "b" * (longest - 200): 0})
+    with pytest.raises(UsageError, match="2 files"):
+        refuse_oversize({"a" * (longest - 100): 0, "b" * (longest + 1): 0})
 
 
 @pytest.mark.parametrize("change", [later, executable, commented, extended])

@@ -21,6 +21,7 @@ from outweigh.store.bundle import (
     describe_files,
     pack_bundle,
     program_versions,
+    refuse_oversize,
 )
 from outweigh.store.bundled_stores import BUNDLE_SUFFIX, STORES_FOLDER
 from outweigh.store.durable_files import write_atomic
@@ -85,7 +86,30 @@ def versions_now() -> Iterator[tuple[str, str]]:
 
 
 def _copy_stores(request: BundleRequest, place: Path) -> Iterator[str]:
-    """Copy the stores, and name each after its suite: the name of its folder would differ from place to place."""
+    """Copy the stores, unless they are too large for a bundle."""
+    stores = dict(_named_stores(request))
+    targets = {place / name / relative: file for name, files in stores.items() for relative, file in files.items()}
+    refuse_oversize({target.relative_to(place.parent).as_posix(): _size(file) for target, file in targets.items()})
+    for target, file in targets.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(file, target)
+        except OSError as fault:
+            raise EvidenceError(f"{file} cannot be read: {fault.strerror}.") from fault
+    yield from stores
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError as fault:
+        raise EvidenceError(f"{file} cannot be read: {fault.strerror}.") from fault
+
+
+def _named_stores(request: BundleRequest) -> Iterator[tuple[str, dict[str, Path]]]:
+    """The files of every store, which is named after its suite: the name of its folder would differ from place to
+    place.
+    """
     taken = {TOGETHER}
     for store in dict.fromkeys(request.stores.stores):
         files = _files_of(store, artifacts=request.artifacts)
@@ -93,14 +117,7 @@ def _copy_stores(request: BundleRequest, place: Path) -> Iterator[str]:
         numbered = (suite if number == 1 else f"{suite}-{number}" for number in range(1, len(taken) + 2))
         name = next(name for name in numbered if name not in taken)
         taken.add(name)
-        for relative, file in files.items():
-            target = place / name / relative
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                shutil.copyfile(file, target)
-            except OSError as fault:
-                raise EvidenceError(f"{file} cannot be read: {fault.strerror}.") from fault
-        yield name
+        yield name, files
 
 
 def _files_of(store: Store, *, artifacts: bool) -> dict[str, Path]:

@@ -6,10 +6,11 @@ same bytes: members are in order, dated 1980, and packed at one level.
 """
 
 import re
+import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,7 +21,14 @@ from typing import BinaryIO
 import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.store.zip_archive import MEMBER_LIMIT, RATIO_LIMIT, ZipArchive, open_archive
+from outweigh.store.zip_archive import (
+    ARCHIVE_LIMIT,
+    DIRECTORY_LIMIT,
+    MEMBER_LIMIT,
+    RATIO_LIMIT,
+    ZipArchive,
+    open_archive,
+)
 from outweigh.version import __version__
 
 MANIFEST_NAME = "bundle.json"
@@ -36,6 +44,10 @@ _SEAL = re.compile(rb"outweigh bundle, sha256 of all bytes before: ([0-9a-f]{64}
 _DIGEST_BYTES = 64
 _CHUNK_BYTES = 2**20
 _LOCAL_HEADER_BYTES, _ENTRY_BYTES, _END_BYTES = 30, 46, 22
+_ZIP64_END_BYTES = 76
+"""More at the end of an archive whose members or size do not fit into the usual end."""
+_ZIP64_OFFSET = struct.Struct("<HHQ")
+"""More in the entry of a member that begins beyond 2 GiB."""
 
 
 class BundledFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -196,25 +208,47 @@ def _is_plain(archive: ZipArchive) -> bool:
         return False
     offset = entries = 0
     for name, member in archive.members.items():
-        header = offset == member.header_offset and not member.extra and not member.comment
+        extra = _ZIP64_OFFSET.pack(1, 8, offset) if offset > zipfile.ZIP64_LIMIT else b""
+        header = (member.header_offset, member.extra, member.comment) == (offset, extra, b"")
         kind = (member.date_time, member.external_attr, member.create_system) == (_DATE, _PLAIN_FILE, _UNIX)
         if not (header and kind and member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)):
             return False
         offset += _LOCAL_HEADER_BYTES + len(name.encode()) + member.compress_size
-        entries += _ENTRY_BYTES + len(name.encode())
+        entries += _ENTRY_BYTES + len(name.encode()) + len(extra)
+    is_large = len(names) > zipfile.ZIP_FILECOUNT_LIMIT or offset > zipfile.ZIP64_LIMIT
+    end = _END_BYTES + (_ZIP64_END_BYTES if is_large else 0)
     archive.stream.seek(0, 2)
-    return archive.stream.tell() == offset + entries + _END_BYTES + _SEALED_COMMENT_BYTES
+    return archive.stream.tell() == offset + entries + end + _SEALED_COMMENT_BYTES
 
 
 def describe_files(root: Path) -> tuple[BundledFile, ...]:
     """Every file below a folder, in order."""
     files = sorted((file.relative_to(root).as_posix(), file) for file in root.rglob("*") if file.is_file())
+    refuse_oversize({name: file.stat().st_size for name, file in files})
     return tuple(_describe(name, file.read_bytes()) for name, file in files)
 
 
+def refuse_oversize(sizes: Mapping[str, int]) -> None:
+    """Refuse files, by name in the bundle, that nobody could read again; room for the manifest is left."""
+    fewer = "Bundle fewer stores, or leave out transcripts and diffs with --without-artifacts."
+    for name, size in sizes.items():
+        if size > MEMBER_LIMIT:
+            raise UsageError(f"{name} has {size:,} bytes; a file of a bundle has at most {MEMBER_LIMIT:,}.")
+    total = sum(sizes.values())
+    if total > ARCHIVE_LIMIT - MEMBER_LIMIT:
+        raise UsageError(
+            f"the files of the bundle would have {total:,} bytes; with its manifest, a bundle has at most "
+            f"{ARCHIVE_LIMIT // 2**30} GiB. {fewer}"
+        )
+    listed = sum(_ENTRY_BYTES + _ZIP64_OFFSET.size + len(name.encode()) for name in (MANIFEST_NAME, *sizes))
+    if listed > DIRECTORY_LIMIT:
+        raise UsageError(
+            f"the bundle would have {len(sizes):,} files, and the list of their names {listed:,} bytes; a bundle has "
+            f"a list of at most {DIRECTORY_LIMIT:,} bytes. {fewer}"
+        )
+
+
 def _describe(name: str, content: bytes) -> BundledFile:
-    if len(content) > MEMBER_LIMIT:
-        raise UsageError(f"{name} has {len(content):,} bytes; a file of a bundle has at most {MEMBER_LIMIT:,}.")
     return BundledFile(path=name, bytes=len(content), sha256=sha256(content).hexdigest())
 
 
