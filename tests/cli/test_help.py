@@ -40,11 +40,12 @@ EXIT_CODES = {"verdict": {0, 1, 3}, "doctor": {0, 1}}
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the examples name: suites, the demo's store, a table, a skill, a report and a bundle."""
+    """A folder with what the examples name: suites, stores, a table, records, a skill, a report and a bundle."""
     place = tmp_path_factory.mktemp("examples")
     copytree(EXAMPLES / "skill" / "release-notes", place / "release-notes")
     for name in ("nightly.csv", "map.toml"):
         copy(EXAMPLES / "table" / name, place)
+    copy(EXAMPLES / "recorded" / "runs.jsonl", place)
     copytree(EXAMPLES / "skill" / "release-notes", place / ".claude" / "skills" / "release-notes")
     (place / "CLAUDE.md").write_text("# Testing\nRun pytest.\n\n# Style\nShort functions.\n")
     (place / ".mcp.json").write_text('{"mcpServers": {"clock": {"command": "clock"}}}')

@@ -94,7 +94,7 @@ def build_parser() -> Parser:
         "ladder",
         "Compare arms as tiers: gain over the first, variance, range, grades and best value.",
         "outweigh ladder outweigh-runs/demo --order trap,plain,better",
-        r"outweigh ladder --tiers 'T(\d+)'",
+        r"outweigh ladder runs.jsonl --tiers 'T(\d+)'",
         "outweigh ladder -o ladder.html -o study/",
     )
     parser.add_argument(
