@@ -89,10 +89,13 @@ def test_the_page_of_compare_shows_every_metric_or_says_that_it_was_not_recorded
 
 
 @TABLES
-def test_the_csv_of_runs_has_exactly_the_metrics_that_a_single_run_has(metrics: tuple[Metric, ...]) -> None:
+def test_the_csv_of_runs_has_the_metrics_of_a_single_run_and_what_follows_from_them(
+    metrics: tuple[Metric, ...],
+) -> None:
     scores = evidence_of(runs_of_arm("a", [[True]], usage=with_output(300)), metrics=metrics).arm("a")
 
     of_a_run = [metric.name for metric in metrics if metric.formula is not None]
+    of_a_run += ["cost_of_pass_usd", "composite_even"]
     assert [column for column in run_columns(metrics) if column not in IDENTITY] == of_a_run
     assert {len(row) for row in run_rows(scores, metrics)} == {len(of_a_run) + len(IDENTITY)}
 
