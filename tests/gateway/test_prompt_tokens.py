@@ -1,5 +1,7 @@
 """Of a logged request, exactly what the model reads is counted: what differs from start to start is not."""
 
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -72,3 +74,12 @@ def test_tokens_are_those_of_the_public_vocabulary() -> None:
     assert tokenizer.count("<|endoftext|>") > 1, "the name of a special token is ordinary text"
     assert tokenizer.count_all(["hello", " world"]) == 2
     assert tokenizer.count("") == 0
+
+
+def test_loading_the_vocabulary_warns_of_nothing() -> None:
+    pytest.importorskip("bpe_openai")
+    code = "from outweigh.gateway.prompt_tokens import PromptTokenizer; print(PromptTokenizer().count('hello world'))"
+
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.stdout.strip(), done.stderr) == ("2", "")

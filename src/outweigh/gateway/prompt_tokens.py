@@ -4,6 +4,7 @@ Only what a model reads is counted: not the ids, times and settings of a request
 and not the schemas of tools that are loaded when the model searches for them.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,10 +33,12 @@ class PromptTokenizer:
     """Counts with the vocabulary that OpenAI publishes for its models; those of other makers are not public."""
 
     def __init__(self) -> None:
-        with requires_extra("counting tokens without a provider", "tokens"):
+        with requires_extra("counting tokens without a provider", "tokens"), warnings.catch_warnings():
+            # bpe_openai reads its vocabularies, already while it is imported, by a call that importlib deprecates.
+            warnings.simplefilter("ignore", DeprecationWarning)
             from bpe_openai import get_encoding  # noqa: PLC0415 - heavy, and an extra
 
-        self._encoding = get_encoding(TOKENIZER_NAME)
+            self._encoding = get_encoding(TOKENIZER_NAME)
 
     def count(self, text: str) -> int:
         """The tokens of a text; names of special tokens in it are ordinary text."""
