@@ -44,6 +44,9 @@ def test_a_record_cannot_be_changed() -> None:
 ADDED_LATER = {"low_usd", "high_usd", "simulated_user"}
 """Fields of which None means that earlier releases did not say."""
 
+STATED_BY_TASKS = {"weight": 1.0}
+"""Fields that are no measurement, with what held in earlier releases."""
+
 
 def test_no_measured_field_has_a_default() -> None:
     run = a_run()
@@ -51,8 +54,13 @@ def test_no_measured_field_has_a_default() -> None:
     for stored in (run, run.trial, run.usage, run.cost, run.agent, a_check(), a_judgment(run), a_judgment(run).judge):
         defaults = stored.__struct_defaults__
         later = stored.__struct_fields__[len(stored.__struct_fields__) - len(defaults) :]
-        assert set(later) <= ADDED_LATER
-        assert set(defaults) <= {None}
+        measured = {field: value for field, value in zip(later, defaults, strict=True) if field not in STATED_BY_TASKS}
+        assert set(measured) <= ADDED_LATER
+        assert set(measured.values()) <= {None}
+
+
+def test_a_check_has_weight_one_where_nothing_else_is_stated() -> None:
+    assert {field: getattr(a_check(), field) for field in STATED_BY_TASKS} == STATED_BY_TASKS
 
 
 def test_a_cost_is_null_exactly_when_it_is_unknown() -> None:

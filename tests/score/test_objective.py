@@ -60,3 +60,13 @@ def test_objective_is_the_share_of_checks_and_a_counting_check_earns_its_share_o
 
     assert objective(run).share.value == pytest.approx((1 + 0.25) / 2)
     assert objective(run).passed.value == pytest.approx(1.25)
+
+
+def test_checks_count_by_their_weight_and_those_of_weight_zero_not_at_all() -> None:
+    three_to_one = objective(a_run(checks=(a_check("unit", weight=3.0), a_check("style", passed=False))))
+    unscored = objective(a_run(checks=(a_check("unit"), a_check("fired", required=False, passed=None, weight=0.0))))
+    only_unscored = objective(a_run(checks=(a_check("fired", required=False, passed=False, weight=0.0),)))
+
+    assert (three_to_one.share.value, three_to_one.passed.value) == (0.75, 1.0)
+    assert (unscored.share.value, unscored.vacuous) == (1.0, False)
+    assert only_unscored.vacuous, "a check that is not scored asserts nothing"

@@ -116,6 +116,7 @@ def failed_checks(task: Task, reason: str) -> tuple[CheckResult, ...]:
             cases_total=None,
             exit_code=None,
             detail=reason[:CHECK_DETAIL_LIMIT],
+            weight=check.weight,
         )
         for check in task.checks
     )

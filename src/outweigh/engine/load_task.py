@@ -213,13 +213,12 @@ def _checksum(
 
 def _check_identity(check: Check) -> Any:
     """What a check is, without keys that earlier releases did not know where they are not set."""
-    if not isinstance(check, TestSuiteCheck):
-        return check
     stated = msgspec.to_builtins(check)
-    return {key: value for key, value in stated.items() if value or key not in _NEW_KEYS}
+    return {key: value for key, value in stated.items() if key not in _NEW_KEYS or value != _NEW_KEYS[key]}
 
 
-_NEW_KEYS = frozenset({"report_format", "must_pass", "must_pass_file"})
+_NEW_KEYS: Mapping[str, object] = {"report_format": None, "must_pass": [], "must_pass_file": None, "weight": 1.0}
+"""Keys that were added to checks, with their defaults."""
 
 
 def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:

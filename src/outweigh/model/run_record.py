@@ -49,8 +49,11 @@ class Trial(Stored, frozen=True):
         return self.task_id, self.arm, self.repeat
 
 
-class CheckResult(Stored, frozen=True):
-    """`passed` is None when the check itself could not be evaluated. A check that counts cases states both counts."""
+class CheckResult(Stored, frozen=True, omit_defaults=True):
+    """`passed` is None when the check itself could not be evaluated. A check that counts cases states both counts.
+
+    A check of weight 0 is recorded and not scored.
+    """
 
     name: Name
     required: bool
@@ -59,9 +62,12 @@ class CheckResult(Stored, frozen=True):
     cases_total: Count | None
     exit_code: int | None
     detail: str | None
+    weight: Amount = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse counts that contradict each other or the outcome."""
+        """Refuse counts that contradict each other or the outcome, and a weight that is no number."""
+        if not isfinite(self.weight):
+            require_finite("check", weight=self.weight)
         if (self.cases_passed is None) != (self.cases_total is None):
             raise ValueError("a check states both cases_passed and cases_total, or neither")
         if self.cases_passed is None or self.cases_total is None:

@@ -38,10 +38,19 @@ class ReportFormat(StrEnum):
 
 
 class CheckSpec(Spec, frozen=True, kw_only=True, tag_field="type"):
-    """What all checks have: a name, and whether a run can pass without it."""
+    """What all checks have: a name, whether a run can pass without it, and its weight in the objective score.
+
+    A check of weight 0 is evaluated and recorded, and not scored.
+    """
 
     name: SafeName
     required: bool = True
+    weight: Weight = 1.0
+
+    def __post_init__(self) -> None:
+        """A check that is not scored cannot decide whether a run passed."""
+        if self.required and not self.weight:
+            raise ValueError("a check with `weight = 0` is not scored, so it needs `required = false`")
 
 
 class CommandCheck(CheckSpec, frozen=True, kw_only=True, tag="command"):

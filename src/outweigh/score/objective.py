@@ -43,17 +43,20 @@ def passed(run: RunRecord) -> Quantity:
 
 
 def objective(run: RunRecord) -> Objective:
-    """Checks passed / checks; 1.0 with no checks, marked vacuous because nothing was asserted."""
+    """Checks passed / checks, by weight; 1.0 with no scored check, marked vacuous because nothing was asserted."""
     if run.status in EXCLUDED_STATUSES or run.checks is None:
         return Objective(share=NOT_EVALUATED, passed=NOT_EVALUATED, vacuous=False)
-    if not run.checks:
+    scored = [check for check in run.checks if check.weight]
+    if not scored:
         return Objective(share=known(1.0), passed=known(0), vacuous=True)
-    parts = [_part(check) for check in run.checks]
-    if None in parts:
-        missing = unknown("a check could not be evaluated")
-        return Objective(share=missing, passed=missing, vacuous=False)
-    total = sum(part for part in parts if part is not None)
-    return Objective(share=known(total / len(parts)), passed=known(total), vacuous=False)
+    passed, earned = 0.0, 0.0
+    for check in scored:
+        if (part := _part(check)) is None:
+            missing = unknown("a check could not be evaluated")
+            return Objective(share=missing, passed=missing, vacuous=False)
+        passed += part
+        earned += part * check.weight
+    return Objective(share=known(earned / sum(check.weight for check in scored)), passed=known(passed), vacuous=False)
 
 
 def _part(check: CheckResult) -> float | None:

@@ -42,6 +42,7 @@ def to_check_result(check: Check, outcome: CheckOutcome) -> CheckResult:
         cases_total=None if cases is None else cases.total,
         exit_code=outcome.exit_code,
         detail=None if outcome.detail is None else outcome.detail[:CHECK_DETAIL_LIMIT],
+        weight=check.weight,
     )
 
 
