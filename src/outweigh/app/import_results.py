@@ -200,6 +200,7 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
                 warnings=tuple(notes.warnings),
                 aggregates=tuple(dict(each) for each in notes.aggregates),
                 facts=notes.facts,
+                arm_facts=notes.arm_facts,
             )
             write_imports(target, [*folder.imports, entry])
         except BaseException:

@@ -30,12 +30,17 @@ class ImportNotes:
     `unreadable` are the rows that did not become a record, with place and reason. `aggregates` are results over many
     runs, which are never expanded into runs. `facts` are figures that the source states about itself, for comparison
     with what is computed from the records.
+
+    `arm_facts` are those that the source states about one arm; the table of arms shows them beside our own. These names
+    are shown in the right unit: `accuracy` and `pass_rate` (shares from 0 to 1), `passes`, `resolved`, `failures`,
+    `errors`, `runs` and `tasks` (counts), `cost_usd`, `tokens`, `duration_seconds`. Others are shown as they are.
     """
 
     unreadable: list[InvalidLine] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
     aggregates: list[Mapping[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    arm_facts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def unread(self, source: object, line: int, reason: str) -> None:
         """Note a row that did not become a record; line 0 means the whole file."""
@@ -49,6 +54,16 @@ class ImportNotes:
     def warn(self, sentence: str) -> None:
         """Add a warning for readers of the results; a repeated one is kept once."""
         self.warnings[sentence] = None
+
+    def state(self, arm: str, name: str, value: Any) -> None:
+        """Note a figure that the source states about an arm; where it states several, all are kept."""
+        stated = self.arm_facts.setdefault(arm, {})
+        if name not in stated:
+            stated[name] = value
+        elif isinstance(stated[name], list):
+            stated[name].append(value)
+        else:
+            stated[name] = [stated[name], value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

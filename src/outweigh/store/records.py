@@ -27,8 +27,11 @@ class UnreadRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     reason: str
 
 
-class ImportEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One source that was imported. `key` is the hash of its content, its format and the user's options."""
+class ImportEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One source that was imported. `key` is the hash of its content, its format and the user's options.
+
+    `arm_facts` are the source's own figures by arm; earlier releases did not keep them.
+    """
 
     key: str
     format: str
@@ -45,6 +48,7 @@ class ImportEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     warnings: tuple[str, ...]
     aggregates: tuple[dict[str, Any], ...]
     facts: dict[str, Any]
+    arm_facts: dict[str, dict[str, Any]] = {}
 
 
 class ImportManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
