@@ -131,7 +131,14 @@ def test_what_was_written_is_read_again() -> None:
     read = read_trajectory(trajectory_json(report(), "some-agent"))
 
     assert read.steps == (CALLED,)
-    assert trajectory_json(report(), "some-agent") == msgspec.json.encode(read, order="deterministic")
+    assert trajectory_json(report(), "some-agent") == msgspec.json.encode(read)
+
+
+def test_the_input_of_a_tool_keeps_the_order_in_which_the_model_wrote_it() -> None:
+    call = AtifToolCall(tool_call_id="1", function_name="Write", arguments={"path": "a", "content": "b"})
+    step = AtifStep(step_id=1, source="agent", message="", tool_calls=(call,))
+
+    assert b'{"path":"a","content":"b"}' in trajectory_json(report(steps=(step,)), "some-agent")
 
 
 class TestReading:

@@ -14,6 +14,7 @@ from time import monotonic
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.content_checks import final_answer
 from outweigh.engine.checks.evaluate import CheckSubject, evaluate_checks
+from outweigh.engine.checks.trajectory_checks import kept_transcript, shown_calls
 from outweigh.engine.conversation import CONVERSATION_ARTIFACT, CheckPoint, TaskConversation
 from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
 from outweigh.engine.finish import finish_attempt, metered_totals
@@ -189,7 +190,13 @@ def _run_checks(
 ) -> None:
     """A second, fresh sandbox over the same workspace: the agent and all it started are gone when checks arrive."""
     began = monotonic()
-    subject = replace(_check_subject(deps, draft, pristine), answer=final_answer(draft.artifacts))
+    kept = {**draft.artifacts, **metered_trajectory(draft)}
+    subject = replace(
+        _check_subject(deps, draft, pristine),
+        answer=final_answer(draft.artifacts),
+        calls=shown_calls(kept, None if draft.outcome is None else draft.outcome.tool_call_count),
+        transcript=kept_transcript(kept),
+    )
     with open_check_sandbox(_check_request(draft, deps, request, folder, egress)) as sandbox:
         checked = evaluate_checks(draft.task, sandbox, subject)
     if deps.cancel.is_set():

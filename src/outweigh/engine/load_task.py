@@ -214,11 +214,21 @@ def _checksum(
 def _check_identity(check: Check) -> Any:
     """What a check is, without keys that earlier releases did not know where they are not set."""
     stated = msgspec.to_builtins(check)
-    return {key: value for key, value in stated.items() if key not in _NEW_KEYS or value != _NEW_KEYS[key]}
+    new = {**_NEW_KEYS, **_NEW_KEYS_OF_TYPE.get(stated["type"], {})}
+    return {key: value for key, value in stated.items() if key not in new or value != new[key]}
 
 
-_NEW_KEYS: Mapping[str, object] = {"report_format": None, "must_pass": [], "must_pass_file": None, "weight": 1.0}
+_NEW_KEYS: Mapping[str, object] = {
+    "report_format": None,
+    "must_pass": [],
+    "must_pass_file": None,
+    "weight": 1.0,
+    "count": None,
+}
 """Keys that were added to checks, with their defaults."""
+
+_NEW_KEYS_OF_TYPE: Mapping[str, Mapping[str, object]] = {"file_contains": {"absent": False}}
+"""Keys that were added to one kind of check, and that another has had from the start."""
 
 
 def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:

@@ -16,6 +16,7 @@ from outweigh.model.run_record import (
     DIFF_ARTIFACT,
     STDOUT_ARTIFACT,
     TRAJECTORY_ARTIFACT,
+    TRANSCRIPT_ARTIFACT,
     ArtifactReader,
     CheckResult,
     RunRecord,
@@ -105,7 +106,7 @@ def _shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} [… {len(text) - limit:,} characters left out …]"
 
 
-_OUTPUT_ARTIFACTS = ("transcript.txt", STDOUT_ARTIFACT)
+_OUTPUT_ARTIFACTS = (TRANSCRIPT_ARTIFACT, STDOUT_ARTIFACT)
 """The agent's output, where no trajectory was stored."""
 
 

@@ -290,6 +290,7 @@ def most_paid(run: RunRecord) -> float | None:
 DIFF_ARTIFACT = "diff.patch"
 TRAJECTORY_ARTIFACT = "trajectory.json"
 STDOUT_ARTIFACT = "stdout.txt"
+TRANSCRIPT_ARTIFACT = "transcript.txt"
 """Names of the artifacts that checks, judges and pages look for."""
 
 ArtifactReader = Callable[[str], bytes]

@@ -9,6 +9,14 @@ from outweigh.model.actions import ActionPattern
 from outweigh.model.base import SafeName, Seconds, Spec, Weight
 from outweigh.model.rubric import Rubric
 from outweigh.model.task_environment import NO_STAGE, Command, StageSettings, TaskImage, TaskStage
+from outweigh.model.trajectory_checks import (
+    CheckSpec,
+    Count,
+    CreatedFilesCheck,
+    ToolCallsCheck,
+    ToolOrderCheck,
+    TranscriptContainsCheck,
+)
 
 WorkspacePath = Annotated[str, Meta(min_length=1, max_length=1000)]
 FunctionName = Annotated[
@@ -35,22 +43,6 @@ class ReportFormat(StrEnum):
     GO = "go"
     CARGO = "cargo"
     TRX = "trx"
-
-
-class CheckSpec(Spec, frozen=True, kw_only=True, tag_field="type"):
-    """What all checks have: a name, whether a run can pass without it, and its weight in the objective score.
-
-    A check of weight 0 is evaluated and recorded, and not scored.
-    """
-
-    name: SafeName
-    required: bool = True
-    weight: Weight = 1.0
-
-    def __post_init__(self) -> None:
-        """A check that is not scored cannot decide whether a run passed."""
-        if self.required and not self.weight:
-            raise ValueError("a check with `weight = 0` is not scored, so it needs `required = false`")
 
 
 class CommandCheck(CheckSpec, frozen=True, kw_only=True, tag="command"):
@@ -122,11 +114,16 @@ class FileExistsCheck(CheckSpec, frozen=True, kw_only=True, tag="file_exists"):
 
 
 class FileContainsCheck(CheckSpec, frozen=True, kw_only=True, tag="file_contains"):
-    """A file that must contain a text, or match a regular expression."""
+    """A file that must contain a text, or match a regular expression.
+
+    Where `absent` is set, it must be there and not contain it; with `count`, exactly so often.
+    """
 
     path: WorkspacePath
     text: str | None = None
     regex: str | None = None
+    absent: bool = False
+    count: Count | None = None
 
 
 class JsonValueCheck(CheckSpec, frozen=True, kw_only=True, tag="json_value"):
@@ -138,11 +135,15 @@ class JsonValueCheck(CheckSpec, frozen=True, kw_only=True, tag="json_value"):
 
 
 class AnswerContainsCheck(CheckSpec, frozen=True, kw_only=True, tag="answer_contains"):
-    """What the agent said last must contain a text, or match a regular expression; where `absent` is set, must not."""
+    """What the agent said last must contain a text, or match a regular expression.
+
+    Where `absent` is set, it must not; with `count`, exactly so often.
+    """
 
     text: str | None = None
     regex: str | None = None
     absent: bool = False
+    count: Count | None = None
 
 
 class UnchangedCheck(CheckSpec, frozen=True, kw_only=True, tag="unchanged"):
@@ -168,6 +169,10 @@ Check = (
     | FileContainsCheck
     | JsonValueCheck
     | AnswerContainsCheck
+    | TranscriptContainsCheck
+    | ToolCallsCheck
+    | ToolOrderCheck
+    | CreatedFilesCheck
     | UnchangedCheck
     | RewardCheck
 )

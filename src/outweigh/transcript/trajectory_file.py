@@ -54,7 +54,7 @@ UNKNOWN_VERSION = "unknown"
 _VERSION = re.compile(r"ATIF-v1\.(?P<minor>\d{1,3})")
 _NEWEST_MINOR = 8
 _decoder = msgspec.json.Decoder(AtifTrajectory)
-_encoder = msgspec.json.Encoder(order="deterministic")
+_encoder = msgspec.json.Encoder()
 
 
 def build_trajectory(report: AgentReport, agent_name: str) -> AtifTrajectory:

@@ -13,8 +13,8 @@ from tests.engine.fake_sandboxes import plain_sandbox_request
 
 from outweigh.engine.checks.check_outcome import CHECK_OUTPUT_LIMIT
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
-from outweigh.engine.checks.content_checks import UnfinishedSearchError, bounded_search
 from outweigh.engine.checks.evaluate import CheckEvaluation, CheckSubject, evaluate_checks
+from outweigh.engine.checks.text_search import UnfinishedSearchError, bounded_search
 from outweigh.model.arm import OverlayFile
 from outweigh.model.run_record import CheckResult
 from outweigh.model.task import (

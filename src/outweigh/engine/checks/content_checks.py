@@ -1,57 +1,19 @@
-"""Checks of content: a file the agent left, a JSON value in it, or the agent's final answer.
+"""Checks of content: a file the agent left, a JSON value in it, or the agent's final answer."""
 
-Regular expressions over an agent's text run in a process of their own, because a search in Python cannot be
-interrupted and blocks all other threads.
-"""
-
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from subprocess import TimeoutExpired
 from typing import Any
 
 import msgspec
 
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.check_outcome import CheckOutcome
+from outweigh.engine.checks.text_search import UnfinishedSearchError, describe_demand, is_met, occurrences
 from outweigh.errors import EvidenceError
 from outweigh.model.run_record import STDOUT_ARTIFACT, TRAJECTORY_ARTIFACT
 from outweigh.model.task import AnswerContainsCheck, FileContainsCheck, FileExistsCheck, JsonValueCheck
-from outweigh.process import run_process
 from outweigh.transcript.atif import content_text
 from outweigh.transcript.trajectory_file import read_trajectory
-
-SEARCH_SECONDS = 10.0
-_FOUND, _NOT_FOUND = 10, 11
-_SEARCH_PROGRAM = f"""
-import re, sys
-data = sys.stdin.buffer.read()
-length = int.from_bytes(data[:8], "big")
-pattern, text = data[8 : 8 + length].decode(), data[8 + length :].decode("utf-8", "replace")
-sys.exit({_FOUND} if re.search(pattern, text) else {_NOT_FOUND})
-"""
-
-
-class UnfinishedSearchError(Exception):
-    """The search timed out or failed. That is a failure of the agent, which wrote the text that is searched."""
-
-
-def bounded_search(pattern: str, content: bytes, seconds: float = SEARCH_SECONDS) -> bool:
-    """Whether the pattern matches anywhere in the content."""
-    encoded = pattern.encode()
-    try:
-        done = run_process(
-            [sys.executable, "-I", "-S", "-c", _SEARCH_PROGRAM],
-            environment={},
-            stdin=len(encoded).to_bytes(8, "big") + encoded + content,
-            timeout_seconds=seconds,
-        )
-    except TimeoutExpired:
-        raise UnfinishedSearchError(f"the search for {pattern!r} was not done after {seconds:g} s") from None
-    if done.returncode not in (_FOUND, _NOT_FOUND):
-        raise UnfinishedSearchError(f"the search for {pattern!r} broke; is it a regular expression of Python?")
-    return done.returncode == _FOUND
-
 
 SEARCHED_BYTES = 1024 * 1024
 JSON_LIMIT = 16 * 1024 * 1024
@@ -66,16 +28,17 @@ def check_file_exists(check: FileExistsCheck, root: Path) -> CheckOutcome:
 
 def check_file_contains(check: FileContainsCheck, root: Path) -> CheckOutcome:
     """Passed when the text, or a match, is in the file's first mebibyte; the rest is not searched."""
-    content = untrusted_files.read_file(root, check.path, SEARCHED_BYTES)
+    content = untrusted_files.read_file(root, check.path, SEARCHED_BYTES + 1)
     if content is None:
         return _absent(check.path)
+    searched = content[:SEARCHED_BYTES]
+    cut = len(searched) < len(content)
     try:
-        found = (check.text is None or check.text.encode() in content) and (
-            check.regex is None or bounded_search(check.regex, content)
-        )
+        found = occurrences(check, searched)
     except UnfinishedSearchError as fault:
         return CheckOutcome(passed=False, detail=f"{check.path!r}: {fault}")
-    return CheckOutcome(passed=found, detail=None if found else _not_found(check, content))
+    met = is_met(check, found, cut=cut)
+    return CheckOutcome(passed=met, detail=None if met else _not_met(check, found, cut=cut))
 
 
 def check_json_value(check: JsonValueCheck, root: Path) -> CheckOutcome:
@@ -103,10 +66,12 @@ def _absent(path: str) -> CheckOutcome:
     return CheckOutcome(passed=False, detail=f"there is no file {path!r}")
 
 
-def _not_found(check: FileContainsCheck, content: bytes) -> str:
-    place = f"the first {SEARCHED_BYTES} bytes of " if len(content) == SEARCHED_BYTES else ""
+def _not_met(check: FileContainsCheck, found: int, *, cut: bool) -> str:
+    place = f"the first {SEARCHED_BYTES} bytes of {check.path!r}" if cut else repr(check.path)
     wanted = f"the text {check.text!r}" if check.regex is None else f"a match of {check.regex!r}"
-    return f"{place}{check.path!r} does not contain {wanted}"
+    if check.count is not None:
+        return f"{place} contains {wanted} {found} times, not {check.count} times"
+    return f"{place} contains {wanted}" if found else f"{place} does not contain {wanted}"
 
 
 def _value_at(value: Any, path: str) -> Any:
@@ -150,25 +115,25 @@ def final_answer(artifacts: Mapping[str, bytes]) -> str | None:
 
 
 def check_answer_contains(check: AnswerContainsCheck, answer: str | None) -> CheckOutcome:
-    """Passed when the text, or a match, is in the answer; with `absent`, when it is not."""
+    """Passed when the text, or a match, is in the answer; with `absent`, when it is not; with `count`, so often."""
     if answer is None:
         return CheckOutcome(passed=None, detail="the agent's answer was not kept")
     searched = answer[-SEARCHED_CHARACTERS:]
+    cut = len(searched) < len(answer)
     try:
-        found = (check.text is None or check.text in searched) and (
-            check.regex is None or bounded_search(check.regex, searched.encode("utf-8", "replace"))
-        )
+        found = occurrences(check, searched.encode("utf-8", "replace"))
     except UnfinishedSearchError as fault:
         return CheckOutcome(passed=False, detail=f"the answer: {fault}")
-    if not found and len(searched) < len(answer):
-        # The agent wrote more than is searched, and must not gain by it, whether the text is to be there or not.
+    if is_met(check, found, cut=cut):
+        return CheckOutcome(passed=True)
+    if cut and (check.count is not None or not found):
         return CheckOutcome(
             passed=False, detail=f"only the last {SEARCHED_CHARACTERS:,} letters of the answer were searched"
         )
-    if found is not check.absent:
-        return CheckOutcome(passed=True)
-    wanted = repr(check.text) if check.regex is None else f"a match of {check.regex!r}"
-    return CheckOutcome(passed=False, detail=f"{wanted} is {'in' if found else 'not in'} the agent's last message")
+    how_often = "in" if found else "not in"
+    if check.count is not None:
+        how_often = f"{found} times, not {check.count} times, in"
+    return CheckOutcome(passed=False, detail=f"{describe_demand(check)} is {how_often} the agent's last message")
 
 
 def _last_message(trajectory: bytes) -> str | None:

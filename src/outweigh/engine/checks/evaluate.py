@@ -23,6 +23,12 @@ from outweigh.engine.checks.content_checks import (
     check_json_value,
 )
 from outweigh.engine.checks.planted_runner import find_planted_runner
+from outweigh.engine.checks.trajectory_checks import (
+    check_created_files,
+    check_tool_calls,
+    check_tool_order,
+    check_transcript_contains,
+)
 from outweigh.engine.checks.unchanged_check import check_unchanged
 from outweigh.engine.stages import failed_command
 from outweigh.model.arm import OverlayFile
@@ -42,7 +48,14 @@ from outweigh.model.task import (
     UnchangedCheck,
 )
 from outweigh.model.task_environment import TaskStage
+from outweigh.model.trajectory_checks import (
+    CreatedFilesCheck,
+    ToolCallsCheck,
+    ToolOrderCheck,
+    TranscriptContainsCheck,
+)
 from outweigh.ports.sandboxes import SandboxError
+from outweigh.transcript.tool_calls import NormalizedCall
 
 CaseNames = Mapping[str, Sequence[str]]
 """The names of test cases by the name of the check that reported them."""
@@ -65,12 +78,14 @@ class CheckEvaluation:
 class CheckSubject:
     """What is checked, besides the workspace itself.
 
-    `untouched` is the workspace before the agent, `answer` its last message (None where it is unknown), and
-    `expected_cases` are the test cases that a solved run reported.
+    `untouched` is the workspace before the agent, `answer` its last message, `calls` its tool calls and `transcript`
+    what it printed (None where they are unknown), and `expected_cases` are the test cases that a solved run reported.
     """
 
     untouched: Path
     answer: str | None
+    calls: Sequence[NormalizedCall] | None = None
+    transcript: bytes | None = None
     overlay: Sequence[OverlayFile] = ()
     expected_cases: CaseNames = field(default_factory=dict)
 
@@ -78,7 +93,8 @@ class CheckSubject:
 def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) -> CheckEvaluation:
     """Run every check. What an agent can bring about fails a check; a broken sandbox or disk raises SandboxError.
 
-    Checks of unchanged files come first, before any command leaves files behind; the others follow as declared.
+    Checks of unchanged and of created files come first, before any command leaves files behind; the others follow as
+    declared.
     """
     lists = (check.must_pass_file for check in task.checks if isinstance(check, TestSuiteCheck))
     sandbox = replace(sandbox, withheld=tuple(filter(None, lists)))
@@ -86,7 +102,7 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
         # Before any command leaves files behind.
         planted = _planted_runner(sandbox, subject)
         look = partial(_evaluate_check, sandbox=sandbox, subject=subject, planted=planted)
-        early = {check.name: look(check) for check in task.checks if isinstance(check, UnchangedCheck)}
+        early = {check.name: look(check) for check in task.checks if isinstance(check, _EARLY_CHECKS)}
         fault = _prepare(task.checking, sandbox)
         outcomes = [
             (
@@ -108,6 +124,10 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
         case_names={check.name: outcome.case_names for check, outcome in outcomes if outcome.case_names},
         unmet_names={check.name: outcome.unmet_names for check, outcome in outcomes if outcome.unmet_names},
     )
+
+
+_EARLY_CHECKS = (UnchangedCheck, CreatedFilesCheck)
+"""They look at all files of the workspace."""
 
 
 def _prepare(stage: TaskStage, sandbox: CheckSandbox) -> str | None:
@@ -135,11 +155,10 @@ def _planted_runner(sandbox: CheckSandbox, subject: CheckSubject) -> str | None:
 def _evaluate_check(check: Check, *, sandbox: CheckSandbox, subject: CheckSubject, planted: str | None) -> CheckOutcome:
     try:
         match check:
-            case UnchangedCheck():
-                overlay = {file.path: file for file in subject.overlay}
-                return check_unchanged(check, sandbox.root, subject.untouched, overlay)
-            case AnswerContainsCheck():
-                return check_answer_contains(check, subject.answer)
+            case UnchangedCheck() | CreatedFilesCheck():
+                return _look_at_tree(check, sandbox.root, subject)
+            case AnswerContainsCheck() | TranscriptContainsCheck() | ToolCallsCheck() | ToolOrderCheck():
+                return _look_at_session(check, subject)
             case FileExistsCheck() | FileContainsCheck() | JsonValueCheck():
                 return _look_at_file(check, sandbox.root)
             case CommandCheck() | TestSuiteCheck() | RewardCheck() if planted is not None:
@@ -149,6 +168,27 @@ def _evaluate_check(check: Check, *, sandbox: CheckSandbox, subject: CheckSubjec
                 return _say_if_not_confined(check, sandbox, outcome)
     except (untrusted_files.UnsafePathError, ServiceNotReadyError) as refusal:
         return CheckOutcome(passed=False, detail=str(refusal))
+
+
+def _look_at_tree(check: UnchangedCheck | CreatedFilesCheck, root: Path, subject: CheckSubject) -> CheckOutcome:
+    overlay = {file.path: file for file in subject.overlay}
+    if isinstance(check, UnchangedCheck):
+        return check_unchanged(check, root, subject.untouched, overlay)
+    return check_created_files(check, root, subject.untouched, overlay)
+
+
+def _look_at_session(
+    check: AnswerContainsCheck | TranscriptContainsCheck | ToolCallsCheck | ToolOrderCheck, subject: CheckSubject
+) -> CheckOutcome:
+    match check:
+        case AnswerContainsCheck():
+            return check_answer_contains(check, subject.answer)
+        case TranscriptContainsCheck():
+            return check_transcript_contains(check, subject.transcript)
+        case ToolCallsCheck():
+            return check_tool_calls(check, subject.calls)
+        case ToolOrderCheck():
+            return check_tool_order(check, subject.calls)
 
 
 def _say_if_not_confined(check: Check, sandbox: CheckSandbox, outcome: CheckOutcome) -> CheckOutcome:

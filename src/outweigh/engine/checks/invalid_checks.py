@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from outweigh.engine.checks import untrusted_files
-from outweigh.engine.checks.unchanged_check import BadPatternError, compile_patterns
+from outweigh.engine.checks.unchanged_check import BadPatternError, compile_patterns, compile_whole_path
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.task import (
     REPORTS_PREFIX,
@@ -21,6 +21,12 @@ from outweigh.model.task import (
     TestSuiteCheck,
     UnchangedCheck,
     UserTurn,
+)
+from outweigh.model.trajectory_checks import (
+    CreatedFilesCheck,
+    ToolCallsCheck,
+    ToolOrderCheck,
+    TranscriptContainsCheck,
 )
 
 _OLD_TESTS_FOLDER = ".outweigh-tests"
@@ -59,8 +65,6 @@ def _turn_fault(turn: UserTurn, names: Sequence[str]) -> str | None:
 
 def _check_fault(check: Check) -> str | None:
     match check:
-        case UnchangedCheck(paths=paths):
-            return _pattern_fault(paths)
         case TestSuiteCheck():
             return _command_fault(check.run) or _report_fault(check)
         case PytestCheck():
@@ -69,17 +73,42 @@ def _check_fault(check: Check) -> str | None:
             return _call_fault(check)
         case CommandCheck() | RewardCheck():
             return _command_fault(check.run)
+        case UnchangedCheck() | CreatedFilesCheck() | ToolCallsCheck() | ToolOrderCheck():
+            return _behaviour_fault(check)
         case _:
             return _content_check_fault(check)
 
 
+def _behaviour_fault(check: UnchangedCheck | CreatedFilesCheck | ToolCallsCheck | ToolOrderCheck) -> str | None:
+    match check:
+        case UnchangedCheck(paths=paths):
+            return _pattern_fault(paths)
+        case ToolOrderCheck():
+            return _regex_fault(check.first.input_regex) or _regex_fault(check.then.input_regex)
+        case CreatedFilesCheck():
+            if (check.glob is None) == (check.regex is None):
+                return "state either glob or regex"
+            return _count_fault(check) or _regex_fault(check.regex) or _glob_fault(check.glob)
+        case ToolCallsCheck():
+            return _limits_fault(check) or _regex_fault(check.input_regex)
+
+
+def _limits_fault(check: ToolCallsCheck) -> str | None:
+    if check.at_most is None or check.at_most >= check.at_least:
+        return None
+    return (
+        f"at_most is {check.at_most}, and at_least is {check.at_least}; for a tool that must not be called, write "
+        "at_least = 0 and at_most = 0"
+    )
+
+
 def _content_check_fault(
-    check: FileExistsCheck | FileContainsCheck | JsonValueCheck | AnswerContainsCheck,
+    check: FileExistsCheck | FileContainsCheck | JsonValueCheck | AnswerContainsCheck | TranscriptContainsCheck,
 ) -> str | None:
-    fault = None if isinstance(check, AnswerContainsCheck) else _path_fault(check.path)
-    if fault is None and isinstance(check, FileContainsCheck | AnswerContainsCheck):
+    if isinstance(check, AnswerContainsCheck | TranscriptContainsCheck):
         return _content_fault(check)
-    return fault
+    fault = _path_fault(check.path)
+    return _content_fault(check) if fault is None and isinstance(check, FileContainsCheck) else fault
 
 
 def _command_fault(command: str | list[str]) -> str | None:
@@ -122,10 +151,30 @@ def _path_fault(path: str) -> str | None:
     return None
 
 
-def _content_fault(check: FileContainsCheck | AnswerContainsCheck) -> str | None:
+def _content_fault(check: FileContainsCheck | AnswerContainsCheck | TranscriptContainsCheck) -> str | None:
     if (check.text is None) == (check.regex is None):
         return "state either text or regex"
-    return _regex_fault(check.regex)
+    return _count_fault(check) or _regex_fault(check.regex)
+
+
+def _count_fault(
+    check: FileContainsCheck | AnswerContainsCheck | TranscriptContainsCheck | CreatedFilesCheck,
+) -> str | None:
+    if check.absent and check.count is not None:
+        return "state either absent or count"
+    if check.count is not None and getattr(check, "text", None) == "":
+        return "an empty text cannot be counted"
+    return None
+
+
+def _glob_fault(glob: str | None) -> str | None:
+    if glob is None:
+        return None
+    try:
+        compile_whole_path(glob)
+    except BadPatternError as fault:
+        return str(fault)
+    return _path_fault(glob)
 
 
 def _regex_fault(regex: str | None) -> str | None:

@@ -29,6 +29,11 @@ def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{_expression(pattern)})" for pattern in patterns), re.DOTALL)
 
 
+def compile_whole_path(pattern: str) -> re.Pattern[str]:
+    """An expression that matches exactly the paths that a pattern names, from the top folder on."""
+    return re.compile(rf"{_glob(pattern)}\Z", re.DOTALL)
+
+
 def names_git(patterns: Iterable[str]) -> bool:
     """Whether a pattern names the `.git` folder, which wildcards do not match."""
     return any(pattern.lstrip("/").split("/")[0] == ".git" for pattern in patterns)
@@ -109,9 +114,9 @@ def check_unchanged(
     except BadPatternError as fault:
         return CheckOutcome(passed=None, detail=str(fault))
     with_git = names_git(check.paths)
-    before = {path for path in _files(untouched, with_git=with_git) if pattern.match(path)}
+    before = {path for path in list_files(untouched, with_git=with_git) if pattern.match(path)}
     before |= {path for path in overlay if pattern.match(path)}
-    after = {path for path in _files(root, with_git=with_git) if pattern.match(path)}
+    after = {path for path in list_files(root, with_git=with_git) if pattern.match(path)}
     edited = {path for path in before & after if not _same(root, untouched, path, overlay.get(path))}
     return _outcome_of_differences({"changed": edited, "added": after - before, "removed": before - after})
 
@@ -121,7 +126,7 @@ def _outcome_of_differences(differences: Mapping[str, set[str]]) -> CheckOutcome
     return CheckOutcome(passed=not found, detail="; ".join(found) or None)
 
 
-def _files(root: Path, *, with_git: bool) -> Iterator[str]:
+def list_files(root: Path, *, with_git: bool) -> Iterator[str]:
     """Everything but folders, without following links."""
     waiting = [""]
     while waiting:
