@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from tests.interop.harbor.harbor_jobs import TRAJECTORY, a_job, a_trial
+from tests.interop.plugin_eval.results import a_case, a_result
+from tests.interop.plugin_eval.results import written as written_result
 from tests.interop.skill_creator.test_skill_creator_importer import listed_run
 from tests.interop.test_benches import tb_run, tb_trial
 from tests.interop.test_tau import a_simulation, written
@@ -89,6 +91,9 @@ SOURCES: dict[str, Callable[[Path, int], Path]] = {
     "harbor": lambda folder, size: a_job(folder / "job", [a_trial(n, "one") for n in range(size)]),
     "inspect": inspect,
     "mini-swe-agent": mini,
+    "plugin-eval": lambda folder, size: written_result(
+        folder / "r.json", a_result(*(a_case(f"c{number}") for number in range(size)))
+    ),
     "promptfoo": promptfoo,
     "skill-creator": skill,
     "swe-bench": swe,

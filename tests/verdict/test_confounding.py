@@ -63,6 +63,47 @@ def test_arms_run_one_after_the_other_are(first: int, second: int) -> None:
     assert "interleave the arms" in why
 
 
+def in_order(*arms: str, tasks: int = 8) -> list[RunRecord]:
+    """The runs of these arms, in this order within every task."""
+    repeats = [(arm, arms[: place + 1].count(arm)) for place, arm in enumerate(arms)]
+    return [
+        a_run(f"task-{task}", arm, repeat, position=len(arms) * task + place)
+        for task in range(tasks)
+        for place, (arm, repeat) in enumerate(repeats)
+    ]
+
+
+def test_arms_run_one_after_the_other_within_every_task_are_confounded() -> None:
+    why = reason(in_order("new", "new", "new", "old", "old", "old"), [])
+
+    assert why is not None
+    assert "the runs of old came after those of new, task by task" in why
+
+
+@pytest.mark.parametrize("order", ["old new", "old new old new", "old new new old", "new old new old new old"])
+def test_arms_that_take_turns_within_tasks_are_not(order: str) -> None:
+    assert reason(in_order(*order.split()), []) is None
+
+
+def test_two_tasks_of_two_runs_may_be_in_order_by_chance() -> None:
+    assert reason(in_order("old", "old", "new", "new", tasks=2), []) is None
+
+
+def test_a_random_order_within_tasks_is_hardly_ever_taken_for_one_arm_after_the_other() -> None:
+    dice = np.random.default_rng(1)
+    flagged = 0
+    for _ in range(100):
+        order = [list(map(str, dice.permutation(["old", "new"] * 3))) for _ in range(4)]
+        runs = [
+            a_run(f"task-{task}", name, arms[:place].count(name) + 1, position=6 * task + place)
+            for task, arms in enumerate(order)
+            for place, name in enumerate(arms)
+        ]
+        flagged += "task by task" in (reason(runs, []) or "")
+
+    assert flagged <= 4
+
+
 def clocked(
     name: str, day: float, *, reused: bool = False, faster: float = 1.0, tasks: int = 20, **fields: Any
 ) -> list[RunRecord]:

@@ -2,7 +2,8 @@
 cache, or where costs come from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
 
 import numpy as np
 
@@ -14,7 +15,12 @@ from outweigh.stats.proportions import cliff_delta
 from outweigh.stats.sample import has_no_spread
 
 ORDER_TOLERANCE = 0.5
+ORDER_DEVIATIONS = 2.5
+"""How far the order within tasks may be from a random one, in standard deviations; 1 in 80 random orders exceeds it."""
+
 CACHE_TOLERANCE = 0.10
+Moments = Mapping[str, Column]
+"""The times of runs, by task."""
 
 
 def cost_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
@@ -39,37 +45,71 @@ def _provenance_differs(baseline: ArmTable, candidate: ArmTable) -> str | None:
 
 
 def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    """Why no resource must be gated: one arm ran after the other. Reused runs have an age limit of their own."""
+    """Why no resource must be gated: one arm ran after the other, as a whole or within the tasks.
+
+    Reused runs have an age limit of their own.
+    """
     moments = _moments(baseline, candidate)
     if moments is None:
         return None
-    ours, theirs = moments
+    ours, theirs = (np.concatenate(list(arm.values())) for arm in moments)
     lag = cliff_delta(theirs, ours, level=0.95, unit=Unit.RUN).point
-    if lag is None or abs(lag) <= ORDER_TOLERANCE:
+    within = _lag_within_tasks(*moments)
+    if lag is not None and abs(lag) > ORDER_TOLERANCE:
+        place = ""
+    elif within is not None:
+        lag, place = within, ", task by task"
+    else:
         return None
     late, early = (candidate.name, baseline.name) if lag > 0 else (baseline.name, candidate.name)
     return (
-        f"the runs of {late} came after those of {early}, so anything that changed in between (a warm cache, another "
-        "load) counts as a difference between the arms; interleave the arms"
+        f"the runs of {late} came after those of {early}{place}, so anything that changed in between (a warm cache, "
+        "another load) counts as a difference between the arms; interleave the arms"
     )
 
 
-def _moments(baseline: ArmTable, candidate: ArmTable) -> tuple[Column, Column] | None:
+def _lag_within_tasks(ours: Moments, theirs: Moments) -> float | None:
+    """How far one arm came after the other within tasks, from -1 to 1; None where that may be a random order.
+
+    A task with a single run in an arm says nothing: where arms take turns, one of them is always first.
+    """
+    lags, variances = [], []
+    for task in ours.keys() & theirs.keys():
+        before, after = ours[task], theirs[task]
+        if min(len(before), len(after)) < 2:
+            continue
+        lags.append(float(np.sign(after[:, None] - before[None, :]).mean()))
+        variances.append((len(before) + len(after) + 1) / (3 * len(before) * len(after)))
+    if not lags or abs(sum(lags)) <= ORDER_DEVIATIONS * sqrt(sum(variances)):
+        return None
+    lag = sum(lags) / len(lags)
+    return lag if abs(lag) > ORDER_TOLERANCE else None
+
+
+def _moments(baseline: ArmTable, candidate: ArmTable) -> tuple[Moments, Moments] | None:
     """When the runs of both arms took place: by the clock, and by their position in the plan where an arm has none."""
     arms = [[run for run in arm.runs if not run.reused] for arm in (baseline, candidate)]
-    clocks, positions = ([getter(runs) for runs in arms] for getter in (_clocks, _positions))
-    for ours, theirs in (clocks, positions):
-        if len(ours) and len(theirs):
+    for moment in (_clock, _position):
+        ours, theirs = (_by_task(runs, moment) for runs in arms)
+        if ours and theirs:
             return ours, theirs
     return None
 
 
-def _clocks(runs: Sequence[Score]) -> Column:
-    return np.array([run.started_at.timestamp() for run in runs if run.started_at is not None])
+def _by_task(runs: Sequence[Score], moment: Callable[[Score], float | None]) -> Moments:
+    found: dict[str, list[float]] = {}
+    for run in runs:
+        if (time := moment(run)) is not None:
+            found.setdefault(run.task_id, []).append(time)
+    return {task: np.array(times) for task, times in found.items()}
 
 
-def _positions(runs: Sequence[Score]) -> Column:
-    return np.array([float(run.position) for run in runs if run.position is not None])
+def _clock(run: Score) -> float | None:
+    return None if run.started_at is None else run.started_at.timestamp()
+
+
+def _position(run: Score) -> float | None:
+    return None if run.position is None else float(run.position)
 
 
 def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
