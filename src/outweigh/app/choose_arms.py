@@ -16,7 +16,7 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.store.store import StoreSet
 
 SHOWN_ARMS = 20
-_BASELINE_NAMES = frozenset({"baseline", "base", "control", "none", "reference"})
+_BASELINE_NAMES = frozenset({"baseline", "base", "control", "none", "reference", "without"})
 _EARLIER_AND_LATER = frozenset({("before", "after"), ("old", "new")})
 _WITHOUT = frozenset({"without", "no"})
 

@@ -304,8 +304,8 @@ def test_no_file_but_a_trace_is_opened(tmp_path: Path) -> None:
 def test_the_order_guard_says_that_one_arm_ran_after_the_other_within_every_case(tmp_path: Path) -> None:
     cases = []
     for number in range(6):
-        runs = [a_result_run(minute=9 * number + place) for place in range(6)]
-        cases.append(a_case(f"case-{number}", arms={"with": runs[:3], "without": runs[3:]}))
+        six = [a_result_run(minute=9 * number + place) for place in range(6)]
+        cases.append(a_case(f"case-{number}", arms={"with": six[:3], "without": six[3:]}))
     runs, _ = runs_of(written(tmp_path / "result.json", a_result(*cases)))
     compared = compare_arms(evidence_of(runs), "without", "with")
 
