@@ -12,7 +12,14 @@ from outweigh.app.suite_selection import read_suite
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
 from outweigh.interop.inspect_ai.exporter import ExportedLog, write_log
-from outweigh.interop.inspect_ai.sample_writer import UNKNOWN_MODEL, ExportedRun, InspectSample, make_sample, sample_id
+from outweigh.interop.inspect_ai.sample_writer import (
+    UNKNOWN_MODEL,
+    ExportedRun,
+    InspectSample,
+    known_input,
+    make_sample,
+    sample_id,
+)
 from outweigh.model.codec import LocatedRecord
 from outweigh.model.run_record import RunRecord
 from outweigh.prices import price_tables
@@ -67,15 +74,17 @@ def export_inspect(request: ExportRequest, suite: str | None, warn: Warn) -> Non
     for warning in evidence.warnings:
         warn(warning)
     instructions = _instructions(stores, suite)
-    _warn_unknown_instructions(evidence, instructions, warn)
     try:
         make_folder(target)
     except OSError as fault:
         raise UsageError(f"{target} cannot be made: {fault.strerror}.") from fault
+    has_input: dict[str, bool] = {}
     for arm, scores in evidence.arms.items():
         evaluation = _evaluation(arm, evidence, facts[arm], _suite_name(stores))
+        samples = _samples(request, scores, evaluation, instructions, _epoch_shift(evidence))
         with open_atomic(target / f"{safe_file_name(arm)}.eval") as stream:
-            write_log(stream, evaluation, _samples(request, scores, evaluation, instructions, _epoch_shift(evidence)))
+            write_log(stream, evaluation, _noting_inputs(samples, has_input))
+    _warn_unknown_inputs(has_input, warn)
 
 
 def _gather_evidence(request: ExportRequest, facts: dict[str, ArmFacts]) -> Evidence:
@@ -124,11 +133,12 @@ def _samples(
         score, run = wanted.get((located.source, located.line)), located.record
         if score is None or not isinstance(run, RunRecord):
             continue
+        trajectory = _trajectory(run, _folder_of(request.evidence.stores, located))
         attempted = ExportedRun(
             run=run,
             epoch=run.trial.repeat + shift,
-            trajectory=_trajectory(run, _folder_of(request.evidence.stores, located)),
-            instruction=instructions.get((run.trial.task_id, run.task_checksum or "")),
+            trajectory=trajectory,
+            instruction=instructions.get((run.trial.task_id, run.task_checksum or "")) or known_input(run, trajectory),
             judge_score=score.judge_score,
         )
         yield make_sample(attempted, evaluation.evaluation_id, prices)
@@ -166,11 +176,17 @@ def _instructions(stores: StoreSet, suite: str | None) -> TaskInstructions:
     return found
 
 
-def _warn_unknown_instructions(evidence: Evidence, instructions: TaskInstructions, warn: Warn) -> None:
-    tasks = {(score.task_id, score.task_checksum or "") for scores in evidence.arms.values() for score in scores}
-    unknown = tasks - instructions.keys()
+def _noting_inputs(samples: Iterator[InspectSample], has_input: dict[str, bool]) -> Iterator[InspectSample]:
+    """The same samples; `has_input` is told of each task whether all its samples say what was asked."""
+    for sample in samples:
+        has_input[sample["id"]] = bool(sample["input"]) and has_input.get(sample["id"], True)
+        yield sample
+
+
+def _warn_unknown_inputs(has_input: dict[str, bool], warn: Warn) -> None:
+    unknown = sum(not known for known in has_input.values())
     if unknown:
         warn(
-            f"what was asked in {len(unknown):,} of {len(tasks):,} tasks is not kept with the runs, so their "
+            f"what was asked in {unknown:,} of {len(has_input):,} tasks is not kept with the runs, so their "
             "samples have no input; name the suite that was run with -c."
         )

@@ -3,6 +3,7 @@ a failure.
 """
 
 import zipfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_full_credit_is_success(tmp_path: Path, value: object, passed: bool) -> 
     assert [check.passed for check in checks] == [passed]
 
 
-@pytest.mark.parametrize("value", [7, -1, "blue", [1], {"a": 1}, None])
+@pytest.mark.parametrize("value", [7, -1, "blue", [1], {}, None])
 def test_a_score_that_is_no_share_is_unknown_and_kept(tmp_path: Path, value: object) -> None:
     run = one(tmp_path, scores={"match": {"value": value}})
 
@@ -144,10 +145,79 @@ def test_configurations_of_one_model_become_arms_of_their_own(tmp_path: Path) ->
 
     runs, notes = runs_of(tmp_path)
 
-    assert len({run.trial.arm for run in runs}) == 2
-    assert all(run.trial.arm.startswith("openai/gpt-4o-mini@") for run in runs)
+    assert {run.trial.arm for run in runs} == {"openai/gpt-4o-mini", "openai/gpt-4o-mini hint=true"}
     assert len({run.task_checksum for run in runs}) == 1
     assert any("b.eval" in warning for warning in notes.warnings)
+
+
+def test_tasks_with_their_own_arguments_and_plans_share_the_arms_of_their_models(tmp_path: Path) -> None:
+    tasks = {
+        "sums": {"task_args": {"digits": 3}, "plan": {"steps": [{"solver": "generate"}], "config": {"max_tokens": 5}}},
+        "words": {"task_args": {"few_shot": True}, "plan": {"steps": [{"solver": "chain"}, {"solver": "generate"}]}},
+    }
+    for number, (task, model) in enumerate(product(tasks, ("openai/gpt-5", "anthropic/claude-opus-4-5"))):
+        about = header(
+            task=task, model=model, task_args=tasks[task]["task_args"], task_id=str(number), eval_id=str(number)
+        )
+        about["plan"] = tasks[task]["plan"]
+        finished_log(tmp_path / f"{number}.eval", [summary(1)], about)
+
+    runs, _ = runs_of(tmp_path)
+
+    found = {arm: {run.trial.task_id for run in runs if run.trial.arm == arm} for arm in {r.trial.arm for r in runs}}
+    assert found == {key: {"sums/1", "words/1"} for key in ("openai/gpt-5", "anthropic/claude-opus-4-5")}
+    assert len({run.arm_fingerprint for run in runs}) == 2
+
+
+def test_an_argument_that_selects_samples_is_the_tasks(tmp_path: Path) -> None:
+    for subject in ("law", "physics"):
+        about = header(
+            task_id=subject, eval_id=subject, task_args={"subject": subject}, dataset={"sample_ids": [f"{subject}-1"]}
+        )
+        finished_log(tmp_path / f"{subject}.eval", [summary(f"{subject}-1")], about)
+
+    assert {run.trial.arm for run in runs_of(tmp_path)[0]} == {"openai/gpt-4o-mini"}
+
+
+def test_plans_and_settings_of_one_model_on_one_task_are_arms(tmp_path: Path) -> None:
+    plans = {"a": [{"solver": "generate"}], "b": [{"solver": "chain_of_thought"}, {"solver": "generate"}]}
+    for name, steps in plans.items():
+        about = header(task_id=name, eval_id=name) | {"plan": {"steps": steps}}
+        finished_log(tmp_path / f"{name}.eval", [summary(1)], about)
+
+    assert {run.trial.arm for run in runs_of(tmp_path)[0]} == {
+        "openai/gpt-4o-mini plan=generate",
+        "openai/gpt-4o-mini plan=chain_of_thought+generate",
+    }
+
+
+def test_logs_that_differ_in_how_requests_are_sent_are_of_one_arm(tmp_path: Path) -> None:
+    for name, connections in (("a", 4), ("b", 10)):
+        about = header(task_id=name, eval_id=name, model_generate_config={"max_connections": connections})
+        about["plan"]["config"] = {"max_connections": connections}
+        finished_log(tmp_path / f"{name}.eval", [summary(1)], about)
+
+    runs, _ = runs_of(tmp_path)
+
+    assert {(run.trial.arm, run.trial.repeat) for run in runs} == {("openai/gpt-4o-mini", 1), ("openai/gpt-4o-mini", 3)}
+
+
+def test_one_value_of_a_scorer_with_several_can_decide(tmp_path: Path) -> None:
+    head = header(scorers=[{"name": "multi"}])
+    head["results"]["scores"] = [{"name": part, "scorer": "multi", "metrics": {}} for part in ("a", "b")]
+    path = finished_log(tmp_path / "log.eval", [summary(1, scores={"multi": {"value": {"a": 1, "b": "I"}}})], head)
+
+    (unmapped,), notes = runs_of(path)
+    (by_place,), _ = runs_of(path, columns={"success": "multi.a"})
+    (by_name,), _ = runs_of(path, columns={"success": "b"})
+
+    assert [(check.name, check.passed) for check in unmapped.checks or () if check.required] == [("multi", None)]
+    assert [(check.name, check.passed) for check in by_place.checks or () if check.required] == [("multi.a", True)]
+    assert [(check.name, check.passed) for check in by_name.checks or () if check.required] == [("multi.b", False)]
+    assert any("--map success=multi.a" in warning for warning in notes.warnings)
+    assert by_place.extra["scores"] == {"multi": {"a": 1, "b": "I"}}
+    with pytest.raises(EvidenceError, match=r"multi\.a, multi\.b"):
+        runs_of(path, columns={"success": "multi.c"})
 
 
 def test_a_retried_log_replaces_the_first_and_a_second_evaluation_goes_on_counting(tmp_path: Path) -> None:

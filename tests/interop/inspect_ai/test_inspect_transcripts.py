@@ -1,5 +1,6 @@
 """Transcripts of Inspect's samples: kept as trajectories where they are asked for, whatever form the log has."""
 
+import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -128,3 +129,49 @@ def test_transcripts_are_refused_where_they_mean_nothing(outweigh: Outweigh, tmp
 
     assert answer.code == 2
     assert "--transcripts is not used by swe-bench; leave it out" in answer.err
+
+
+def exported_samples(folder: Path) -> list[dict[str, Any]]:
+    found = []
+    for path in sorted(folder.glob("*.eval")):
+        with zipfile.ZipFile(path) as opened:
+            names = [name for name in opened.namelist() if name.startswith("samples/")]
+            found += [msgspec.json.decode(opened.read(name)) for name in names]
+    return found
+
+
+def test_inputs_and_messages_survive_an_import_and_an_export(tmp_path: Path, outweigh: Outweigh) -> None:
+    text = "Why is the sky blue? " * 300
+    samples = [
+        summary("short", input="Fix it.", target=["a", "b"], messages=MESSAGES),
+        summary("long", input=text, target="4", messages=[{"role": "user", "content": text}, MESSAGES[-1]]),
+    ]
+    as_archive(tmp_path, *samples)
+
+    runs, logs = str(tmp_path / "runs"), str(tmp_path / "logs")
+    outweigh("import", str(tmp_path / "log.eval"), "-o", runs, "--transcripts")
+    exported = outweigh("store", "export", runs, "--inspect", "-o", logs)
+
+    short, long = exported_samples(tmp_path / "logs")
+    assert exported.code == 0
+    assert "no input" not in exported.err
+    assert (short["input"], short["target"], long["input"], long["target"]) == ("Fix it.", ["a", "b"], text, "4")
+    assert [(each["role"], each["content"]) for each in short["messages"]] == [
+        ("system", "Be kind."),
+        ("user", "Fix it.\n[image]"),
+        ("assistant", [{"type": "reasoning", "reasoning": "How?"}, {"type": "text", "text": "I look."}]),
+        ("tool", "denied"),
+        ("assistant", "Done."),
+    ]
+    assert short["messages"][2]["tool_calls"] == MESSAGES[2]["tool_calls"]
+    assert (short["messages"][3]["tool_call_id"], short["messages"][3]["function"]) == ("c1", "bash")
+
+
+def test_inputs_survive_without_transcripts(tmp_path: Path, outweigh: Outweigh) -> None:
+    as_archive(tmp_path, summary("short", input="Fix it.", target="4"))
+
+    outweigh("import", str(tmp_path / "log.eval"), "-o", str(tmp_path / "runs"))
+    outweigh("store", "export", str(tmp_path / "runs"), "--inspect", "-o", str(tmp_path / "logs"))
+
+    (sample,) = exported_samples(tmp_path / "logs")
+    assert (sample["input"], sample["target"]) == ("Fix it.", "4")

@@ -25,6 +25,9 @@ from outweigh.store.zip_archive import ZipArchive, open_archive
 _BLOCK_SAMPLES = 200
 """Enough that the cost per block is negligible, and few enough for a processor's cache."""
 
+SUMMARY_CHARACTERS = 5000
+"""Inspect cuts the texts of summaries a little beyond this."""
+
 _ScoreValue = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | str | bool | None
 """A value that is kept as it is; larger integers could not be encoded again."""
 
@@ -32,7 +35,7 @@ _ScoreValue = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | str | bo
 class SampleScore(msgspec.Struct, frozen=True, gc=False):
     """What a scorer found, without its explanation."""
 
-    value: _ScoreValue = None
+    value: _ScoreValue | dict[str, _ScoreValue] = None
     """Any JSON value in a summary that was read field by field."""
 
 

@@ -47,6 +47,7 @@ def _take(builder: TrajectoryBuilder, message: Mapping[str, Any]) -> None:
             name = as_name(call.get("function")) or "unnamed"
             call_id = as_name(call.get("id")) or f"{name}_{builder.tool_call_count + number}"
             builder.call(call_id, name, as_dict(call.get("arguments")))
+        builder.note(model=as_name(message.get("model")))
     elif role == "tool":
         failed = bool(message.get("error"))
         builder.result(as_name(message.get("tool_call_id")) or "unnamed", _text(content), failed)

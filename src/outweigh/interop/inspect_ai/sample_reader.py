@@ -21,7 +21,7 @@ from outweigh.interop.imported_run import (
     stable_ids,
     structs_from_columns,
 )
-from outweigh.interop.inspect_ai.log_reader import SampleSummary
+from outweigh.interop.inspect_ai.log_reader import SUMMARY_CHARACTERS, SampleSummary
 from outweigh.model.base import Json
 from outweigh.model.failure import Status
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, CheckResult, RunRecord, Trial
@@ -35,6 +35,7 @@ LETTER_CREDIT = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 WORD_CREDIT = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 _NESTED_TYPES = (dict, list)
+_SHOWN_PARTS = 10
 
 
 def is_full_credit(value: object) -> bool | None:
@@ -48,9 +49,17 @@ def is_full_credit(value: object) -> bool | None:
 
 
 def scored_checks(scores: Mapping[str, object], scorer: str | None, notes: ImportNotes) -> tuple[CheckResult, ...]:
-    """A check for every scorer. Only the deciding one is required, or all if none decides."""
+    """A check for every scorer, and for every value of one that gives several. Only the deciding one is required, or
+    all if none decides.
+    """
     found = []
     for key, value in scores.items():
+        if isinstance(value, dict) and value:
+            checks, warnings = _part_checks(key, value, scorer)
+            found += checks
+            for sentence in warnings:
+                notes.warn(sentence)
+            continue
         required = scorer is None or key == scorer
         if isinstance(value, _NESTED_TYPES):
             check, warning = _check(key, value, None, required)
@@ -60,6 +69,26 @@ def scored_checks(scores: Mapping[str, object], scorer: str | None, notes: Impor
             notes.warn(warning)
         found.append(check)
     return tuple(found)
+
+
+def _part_checks(key: str, parts: Mapping[str, object], scorer: str | None) -> tuple[list[CheckResult], list[str]]:
+    """The checks of a scorer with several values. Where it decides and no value is named, success is unknown, unless
+    there is only one.
+    """
+    only = f"{key}.{next(iter(parts))}" if len(parts) == 1 and scorer in (None, key) else None
+    found, warnings = [], []
+    for name, value in parts.items():
+        place = f"{key}.{name}"
+        check, warning = _check(place, value, str(value)[:200], place in (scorer, only))
+        found.append(check)
+        warnings += [] if warning is None else [warning]
+    if scorer in (None, key) and only is None:
+        found.append(outcome_check(key, None, "several values", required=True))
+        warnings.append(
+            f"scorer {key!r} gives several values ({', '.join(list(parts)[:_SHOWN_PARTS])}), and which one decides "
+            f"about success is unknown. Say it by --map success={key}.{next(iter(parts))}"
+        )
+    return found, warnings
 
 
 def _check(key: str, value: object, shown: str | None, required: bool) -> tuple[CheckResult, str | None]:
@@ -153,6 +182,8 @@ def _extras(samples: Sequence[SampleSummary], scores: Sequence[Json], evaluation
     label = None if evaluation.repeats_before is None else ARBITRARY_REPEAT
     columns: dict[str, Sequence[Any]] = {
         REPEAT_LABEL: [label] * len(samples),
+        "input": [_whole_input(each.input) for each in samples],
+        "target": [each.target or None for each in samples],
         "scores": [found or None for found in scores],
         "model_usage": [each.model_usage or None for each in samples],
         "total_time": [each.total_time for each in samples],
@@ -161,6 +192,11 @@ def _extras(samples: Sequence[SampleSummary], scores: Sequence[Json], evaluation
         "uuid": [each.uuid for each in samples],
     }
     return extra_rows(columns, len(samples))
+
+
+def _whole_input(asked: object) -> str | None:
+    """What was asked; None if the summary cuts it, or has chat messages, whose pictures and files it leaves out."""
+    return asked if isinstance(asked, str) and 0 < len(asked) < SUMMARY_CHARACTERS else None
 
 
 def _ending(sample: SampleSummary, *, scored: bool) -> tuple[Status, str | None]:

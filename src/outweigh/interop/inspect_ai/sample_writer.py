@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import takewhile
 from math import isclose
 from typing import Any
 
 import msgspec
 
+from outweigh.interop.inspect_ai.log_reader import SUMMARY_CHARACTERS
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import RunRecord
@@ -165,9 +167,6 @@ CHECKS_SCORER = "checks"
 JUDGES_SCORER = "judge_score"
 CORRECT, INCORRECT = "C", "I"
 
-SUMMARY_CHARACTERS = 5000
-"""Inspect cuts the texts of summaries a little beyond this."""
-
 _ESCAPING_PATH = re.compile(r"(^|[/\\])\.\.([/\\]|$)|\x00")
 _SUMMARISED = ("id", "epoch", "target", "scores", "started_at", "total_time", "working_time", "uuid", "turn_count")
 
@@ -191,7 +190,7 @@ def make_sample(attempted: ExportedRun, evaluation_id: str, prices: PriceTables)
         "id": sample_id(run.trial.task_id),
         "epoch": attempted.epoch,
         "input": attempted.instruction or "",
-        "target": "",
+        "target": _target(run),
         "uuid": uuid,
         "metadata": _metadata(attempted),
         "scores": _scores(run, attempted.judge_score),
@@ -205,6 +204,23 @@ def make_sample(attempted: ExportedRun, evaluation_id: str, prices: PriceTables)
     if attempted.trajectory is not None:
         sample |= _conversation(attempted.trajectory, uuid, run.agent.model)
     return {name: value for name, value in sample.items() if value is not None}
+
+
+def known_input(run: RunRecord, trajectory: AtifTrajectory | None) -> str | None:
+    """What an imported run was asked: as its source says it, else what the user says first in its trajectory."""
+    said = run.extra.get("input")
+    if isinstance(said, str) and said:
+        return said
+    steps = () if trajectory is None else takewhile(lambda step: step.source != "agent", trajectory.steps)
+    return "\n".join(content_text(step.message) for step in steps if step.source == "user") or None
+
+
+def _target(run: RunRecord) -> str | list[str]:
+    """What an imported sample should have answered."""
+    found = run.extra.get("target")
+    if isinstance(found, list) and all(isinstance(each, str) for each in found):
+        return found
+    return found if isinstance(found, str) else ""
 
 
 def make_summary(sample: InspectSample) -> InspectSample:
