@@ -6,9 +6,14 @@ pending while the session starts and kill the process right after, so the sessio
 
 Until then it also holds copies of our open files, and Linux refuses to execute a file that any process has open for
 writing. `spawn_lock` therefore keeps processes from being started while such a file is written.
+
+A process that raised its own limit of open files starts programs with the limit that it was started with itself: some
+programs size tables by it, or close every descriptor up to it.
 """
 
 import os
+import resource
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +26,27 @@ _MAX_TRIES = 100
 # PF_FORKNOEXEC of the kernel, in the seventh field after the name in /proc/PID/stat.
 _FORKED_WITHOUT_EXEC = 0x40
 _spawning = Lock()
+_FILES_OF_CALLER = 'ulimit -S -n "$0" && exec "$@"'
+_callers_files: int | None = None
+
+
+def raise_open_files(wanted: int) -> int:
+    """Let this process have at least so many files open, as far as it may, and return how many it may have.
+
+    Programs that it starts keep the limit that it had before.
+    """
+    global _callers_files  # noqa: PLW0603 - the limit is one of the whole process
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    may = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft == resource.RLIM_INFINITY or soft >= may:
+        return wanted if soft == resource.RLIM_INFINITY else soft
+    with spawn_lock():
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (may, hard))
+        except (OSError, ValueError):  # a system may allow less than it states
+            return soft
+        _callers_files = soft if _callers_files is None else _callers_files
+    return may
 
 
 @contextmanager
@@ -42,7 +68,7 @@ def spawn(
     for _ in range(_MAX_TRIES):
         with spawn_lock():
             process = subprocess.Popen(
-                command,
+                _with_callers_files(command, environment),
                 env=environment,
                 cwd=folder,
                 stdin=subprocess.PIPE if takes_input else subprocess.DEVNULL,
@@ -78,6 +104,18 @@ def run_process(
             _kill(process)
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _with_callers_files(command: Sequence[str], environment: Mapping[str, str] | None) -> Sequence[str]:
+    """The command, started with the limit of open files that this process was started with.
+
+    A shell lowers it: a function that runs between fork and exec is not safe in a process with threads. A program that
+    is not found is left to fail as it would without the shell.
+    """
+    path = os.environ.get("PATH") if environment is None else environment.get("PATH")
+    if _callers_files is None or shutil.which(command[0], path=path) is None:
+        return command
+    return ("/bin/sh", "-c", _FILES_OF_CALLER, str(_callers_files), *command)
 
 
 def _leads_session(process: int) -> bool:

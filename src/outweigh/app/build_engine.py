@@ -109,6 +109,10 @@ class SuiteAdapters:
     secrets: dict[str, str]
     images: Mapping[str, ReadyImage] = field(default_factory=dict)
 
+    def model_users(self, suite: LoadedSuite) -> list[Arm]:
+        """The arms whose agents ask a model."""
+        return [arm for arm in suite.arms.values() if self.agents[arm.agent].uses_model(arm)]
+
 
 def load_suite_adapters(suite: LoadedSuite) -> SuiteAdapters:
     """Find everything the suite names; what is missing is refused before anything is written or paid for."""
@@ -252,7 +256,7 @@ def _secrets(suite: LoadedSuite) -> dict[str, str]:
 def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[Gateway | None]:
     """The model gateway while the experiment runs; None where no arm asks a model, or where arms ask it directly."""
     spec = suite.spec.gateway
-    model_users = [arm for arm in suite.arms.values() if adapters.agents[arm.agent].uses_model(arm)]
+    model_users = adapters.model_users(suite)
     if spec.mode == "direct" or not model_users:
         yield None
         return

@@ -24,6 +24,7 @@ from outweigh.app.judging_round import (
     store_judging,
 )
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals, store_spending
+from outweigh.app.open_files import require_open_files
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
 from outweigh.app.run_request import (
@@ -167,6 +168,7 @@ class _SuiteRun:
     def through_engine(self, adapters: SuiteAdapters) -> EndReason:
         """Attempt the trials in sandboxes of this machine."""
         signals, label = StopSignals(), engine_label(self.folder)
+        require_open_files(self.request.jobs, adapters.sandboxes.name, asks_models=bool(adapters.model_users(self.suite)))
         # Before anything is stored or paid for: an image may not build, and an agent may not start in it.
         refuse_store_without_images(self.folder, self.suite)
         images = prepare_task_images(self.suite, adapters.sandboxes, self.observer.notify)
