@@ -16,6 +16,7 @@ from outweigh.cli.main import main
 DOCUMENTS = (
     "README.md",
     "docs/tutorial.md",
+    "docs/scale.md",
     "docs/cli.md",
     "docs/import.md",
     "docs/suites-from-elsewhere.md",

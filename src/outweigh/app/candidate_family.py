@@ -73,6 +73,7 @@ def compare_candidate(
     experiment = stores.experiment
     prepared = prepare_evidence(evidence, stores, baseline, candidate)
     comparison = compare_arms(prepared, baseline, candidate, profile, _changed_skills(stores, baseline, candidate))
+    comparison = replace(comparison, missing_shards=stores.missing_shards())
     if experiment is None or candidate not in experiment.versions:
         return comparison
     same_model = _asks_for_same_model(stores, experiment, baseline, candidate)
@@ -83,7 +84,7 @@ def compare_candidate(
 
 def _asks_for_same_model(stores: StoreSet, experiment: ExperimentFile, baseline: str, candidate: str) -> bool:
     """Whether both arms name the same model; false where the store does not say what they were."""
-    artifact = next(store for store in stores.stores if store.experiment is experiment).artifacts.read
+    artifact = next(store for store in stores.stores if store.experiment is not None).artifacts.read
     try:
         models = {
             msgspec.json.decode(artifact(experiment.arms[name]), type=ArmIdentity).model

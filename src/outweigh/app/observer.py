@@ -12,6 +12,7 @@ from outweigh.engine.events import EventListener
 from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.run_record import AgentKind, RunRecord, amount_paid
+from outweigh.model.shard import Shard
 from outweigh.report.judge_page import JudgingTotals
 
 Notify = Callable[[str], None]
@@ -39,7 +40,7 @@ class RunSummary:
     """Where an experiment stands when its runs have ended, earlier engines included.
 
     `cost_is_unknown` says that the budget ended it because nobody knows what a run costs. `later_runs` follow when the
-    arms that they need are chosen.
+    arms that they need are chosen. `shard` is the part of the plan that was run.
     """
 
     stop: EndReason
@@ -49,6 +50,7 @@ class RunSummary:
     store: Path
     spending: "StoreSpending"
     later_runs: int = 0
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,19 +46,22 @@ def begin_store(  # noqa: PLR0913 - see write_experiment
     *,
     looks: LookPlan | None,
     reuse: Sequence[str],
+    whole: Sequence[PlannedRun],
     versions: VersionNames,
     repeats: PlannedRepeats = UNIFORM_REPEATS,
 ) -> None:
     """Record what the store is for and when it is looked at, keep the files of its arms, and copy the runs that can be
     reused.
+
+    `whole` is the plan of all shards. What the store is for says how many runs it has, so that all shards say the same.
     """
     if not store.begun and not has_started_jobs(store.folder):
         remove_experiment(store.folder)
     # Noted before anything is copied: a store that is for something else is refused here.
     finished = store.finished()
-    others = finished.keys() - {run.trial.key for run in plan}
+    others = finished.keys() - {run.trial.key for run in whole}
     _write_experiment(
-        store, suite, versions, looks=looks, planned_runs=len(plan) + len(others) + repeats.later_runs, repeats=repeats
+        store, suite, versions, looks=looks, planned_runs=len(whole) + len(others) + repeats.later_runs, repeats=repeats
     )
     # The manifest of an arm is found by its fingerprint, which every run names.
     for content in (*suite.overlays.values(), *(arm.manifest for arm in suite.arms.values())):

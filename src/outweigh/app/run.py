@@ -56,7 +56,7 @@ from outweigh.engine.experiment import (
 )
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.run_agent import EngineDeps
-from outweigh.engine.trial_plan import PlannedRun
+from outweigh.engine.trial_plan import PlannedRun, plan_sha256, shard_runs
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.model.run_record import RunRecord
@@ -65,6 +65,7 @@ from outweigh.prices import price_tables
 from outweigh.store.experiment_changes import check_experiment
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.shard_files import ShardFile, begin_shard
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash
 
@@ -85,8 +86,10 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     folder = request.store_folder(suite)
     versions = find_versions(suite, folder, fresh_baseline=request.fresh_baseline)
     asked = plan_suite(versions.suite, request)
-    plan = versions.extend_plan(asked, baseline_repeats(versions.suite, request))
-    ended = _run_once(PlannedSuite(versions=versions, plan=plan, repeats=planned_repeats(asked)), request, observer)
+    whole = versions.extend_plan(asked, baseline_repeats(versions.suite, request))
+    plan = whole if request.shard is None else shard_runs(whole, request.shard)
+    planned = PlannedSuite(versions=versions, plan=plan, repeats=planned_repeats(asked), whole=whole)
+    ended = _run_once(planned, request, observer)
     return EndReason.BUDGET if ended is EndReason.TIER_BUDGET else ended
 
 
@@ -163,18 +166,21 @@ class _SuiteRun:
             faults=() if sandbox is None else tuple(faults_before_start(self.suite, left)),
             sandbox=sandbox,
             harbor_jobs=harbor_jobs or {},
+            shard=self.request.shard,
         )
 
     def through_engine(self, adapters: SuiteAdapters) -> EndReason:
         """Attempt the trials in sandboxes of this machine."""
         signals, label = StopSignals(), engine_label(self.folder)
-        require_open_files(self.request.jobs, adapters.sandboxes.name, asks_models=bool(adapters.model_users(self.suite)))
+        require_open_files(
+            self.request.jobs, adapters.sandboxes.name, asks_models=bool(adapters.model_users(self.suite))
+        )
         # Before anything is stored or paid for: an image may not build, and an agent may not start in it.
         refuse_store_without_images(self.folder, self.suite)
         images = prepare_task_images(self.suite, adapters.sandboxes, self.observer.notify)
         require_agents_start(self.suite, adapters.sandboxes, adapters.agents, images)
         adapters = replace(adapters, images=images)
-        with FolderRunStore.open(self.folder) as store:
+        with self._open_store() as store:
             self._begin(store, adapters.secrets.values())
             self._remove_leftovers(adapters, label)
             with (
@@ -220,15 +226,25 @@ class _SuiteRun:
         if request.dry_run:
             return self.preview(harbor_jobs=preview_jobs(self.suite, request.jobs, self.plan, self.folder))
         harbor = prepare_harbor_run(self.suite, jobs=request.jobs, assume_yes=request.assume_yes)
-        with FolderRunStore.open(self.folder) as store:
+        with self._open_store() as store:
             self._begin(store, harbor.secrets)
             for complaint in missing_judges(self.suite):
                 self.observer.notify(complaint)
             stop = self._watch(store, signals, lambda watch: _Ended(harbor.run(self.plan, store, signals, watch)))
             return self._judge(store, stop)
 
+    def _open_store(self) -> FolderRunStore:
+        """The store, with files of its own for every shard, so that the folders of shards can be copied into one."""
+        shard = self.request.shard
+        return (
+            FolderRunStore.open(self.folder)
+            if shard is None
+            else FolderRunStore.open(self.folder, writer=shard.file_name)
+        )
+
     def _begin(self, store: FolderRunStore, secrets: Collection[str]) -> None:
         store.refuse_damage(go_on_without=self.request.go_on_without)
+        begin_shard(self.folder, self._shard_file(), begun=store.begun)
         begin_store(
             store,
             self.suite,
@@ -237,6 +253,7 @@ class _SuiteRun:
             self.observer.notify,
             looks=self._planned_looks(),
             reuse=self.request.reuse,
+            whole=self.planned.whole,
             versions=self.versions.names,
             repeats=self.planned.repeats,
         )
@@ -244,6 +261,19 @@ class _SuiteRun:
             self.observer.notify(words)
         if self.suite.spec.judges:
             store_judging(self.folder, self.suite, self.observer.notify)
+
+    def _shard_file(self) -> ShardFile | None:
+        """Which part of the plan this store is for; None where it is for all of it."""
+        shard = self.request.shard
+        if shard is None:
+            return None
+        return ShardFile(
+            schema="outweigh.shard/1",
+            index=shard.index,
+            count=shard.count,
+            plan_sha256=plan_sha256(self.planned.whole),
+            planned_runs=len(self.plan),
+        )
 
     def _check_arms(self, store: FolderRunStore, adapters: SuiteAdapters, scratch: Path, label: str) -> None:
         """Before the first paid run: what is wrong with the arms that have runs left, their models and the judges."""
@@ -303,6 +333,7 @@ class _SuiteRun:
                 store=self.folder,
                 spending=store_spending(before, _records(store)),
                 later_runs=len(self.planned.later),
+                shard=self.request.shard,
             )
         )
         return ended.stop
@@ -331,7 +362,7 @@ class _SuiteRun:
             drain=signals.drain,
             listen=watch.listen,
             keep_going=self.request.keep_going,
-            tier_budgets=tier_budgets(self.suite, store, spec.limits.budget_usd),
+            tier_budgets=tier_budgets(self.suite, store, spec.limits.budget_usd, self.request.shard),
         )
         return _Ended(stop, budget.cost_is_unknown)
 
@@ -362,5 +393,5 @@ class _SuiteRun:
 
     def _remaining_budget(self, spent_usd: float) -> float | None:
         """What is left of the experiment's budget after what was spent otherwise: on judges, or on runs."""
-        budget = self.request.budget_usd or self.suite.spec.budget_usd
+        budget = self.request.total_budget_usd(self.suite)
         return None if budget is None else budget - spent_usd

@@ -12,6 +12,7 @@ from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.engine.load_suite import LoadedSuite, repeats_by_arm
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import UsageError
+from outweigh.model.shard import Shard
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 
 
@@ -23,7 +24,8 @@ class RunRequest:
     `reuse_max_age` goes over the suite's. `assume_yes` goes on although the checks before the first run found faults,
     and lets Harbor's tasks have the variables that they ask for. `go_on_without` makes runs anew whose records in the
     store are damaged. `keep_going` attempts all trials although one after another fails for the same reason.
-    `fresh_baseline` runs the baseline again beside a changed arm, instead of reusing its runs in the store.
+    `fresh_baseline` runs the baseline again beside a changed arm, instead of reusing its runs in the store. `shard` is
+    the part of the plan to run, into a store of its own and for its share of the budget; None for all of it.
     """
 
     suite: SuiteRequest
@@ -38,17 +40,25 @@ class RunRequest:
     go_on_without: bool = False
     keep_going: bool = False
     fresh_baseline: bool = False
+    shard: Shard | None = None
     dry_run: bool = False
 
     def store_folder(self, suite: LoadedSuite) -> Path:
         """Where the records go."""
-        return self.output or RUNS_FOLDER / suite.spec.name
+        part = "" if self.shard is None else f"-{self.shard.file_name}"
+        return self.output or RUNS_FOLDER / f"{suite.spec.name}{part}"
+
+    def total_budget_usd(self, suite: LoadedSuite) -> float | None:
+        """What all runs and judges may cost; a shard has an equal share of it."""
+        budget = self.budget_usd or suite.spec.budget_usd
+        return budget if budget is None or self.shard is None else budget / self.shard.count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPreview:
     """What a dry run shows: the plan, what the store has of it already, and the job file of every arm where Harbor
-    would run it. `changes` says what is new since the last run into the store, `faults` what would stop a run.
+    would run it. `changes` says what is new since the last run into the store, `faults` what would stop a run. `shard`
+    is the part of the plan that is shown.
     """
 
     suite: LoadedSuite
@@ -59,6 +69,7 @@ class RunPreview:
     faults: tuple[str, ...] = ()
     sandbox: str | None = None
     harbor_jobs: Mapping[str, str] = field(default_factory=dict)
+    shard: Shard | None = None
 
     @property
     def most_usd(self) -> float | None:
@@ -96,6 +107,11 @@ def plan_suite(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...
         raise UsageError(
             "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
             "Leave it out, or take judge_score out of the gates."
+        )
+    if request.until_decided and request.shard is not None:
+        raise UsageError(
+            "--until-decided looks at the results of all tasks, and --shard runs a part of them into a store of its "
+            "own. Leave out one of them."
         )
     repeats = repeats_by_arm(suite, request.repeats)
     if request.until_decided and len(set(repeats.values())) > 1:

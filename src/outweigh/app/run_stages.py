@@ -24,6 +24,7 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.choice import ChoiceRecord
 from outweigh.model.run_record import RunRecord, most_paid
+from outweigh.model.shard import Shard
 from outweigh.model.suite import Executor
 from outweigh.store.arm_versions import suite_arm
 from outweigh.store.choice_file import append_choice, choices_by_arm, read_choices
@@ -38,10 +39,13 @@ GOES_ON = (EndReason.DONE, EndReason.INCOMPLETE, EndReason.UNJUDGED, EndReason.T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSuite:
-    """A suite with what is to be run of it now. `later` are runs of arms that are not known yet."""
+    """A suite with what is to be run of it now. `later` are runs of arms that are not known yet. `whole` is the plan
+    of all shards, of which `plan` may be one.
+    """
 
     versions: SuiteVersions
     plan: tuple[PlannedRun, ...]
+    whole: tuple[PlannedRun, ...]
     repeats: PlannedRepeats = UNIFORM_REPEATS
     later: tuple[PlannedRun, ...] = ()
     notes: tuple[str, ...] = ()
@@ -58,9 +62,16 @@ def planned_repeats(plan: Iterable[PlannedRun]) -> PlannedRepeats:
     return UNIFORM_REPEATS if len(set(most.values())) < 2 else PlannedRepeats(of_arms=dict(most))
 
 
-def tier_budgets(suite: LoadedSuite, store: FolderRunStore, run_cap_usd: float | None) -> dict[str, Budget]:
-    """The budget of every arm whose tier has one, less what its runs have cost so far; arms of a tier share one."""
-    caps = {tier: settings.budget_usd for tier, settings in suite.spec.tiers.items() if settings.budget_usd is not None}
+def tier_budgets(
+    suite: LoadedSuite, store: FolderRunStore, run_cap_usd: float | None, shard: Shard | None = None
+) -> dict[str, Budget]:
+    """The budget of every arm whose tier has one, less what its runs have cost so far; arms of a tier share one.
+
+    A shard has an equal share of it.
+    """
+    parts = 1 if shard is None else shard.count
+    tiers = suite.spec.tiers.items()
+    caps = {tier: settings.budget_usd / parts for tier, settings in tiers if settings.budget_usd is not None}
     records = [record for attempts in store.finished().values() for record in attempts] if caps else []
     budgets = {tier: Budget(cap, run_cap_usd, _costs(records, _arms_of(suite, tier))) for tier, cap in caps.items()}
     return {arm: budgets[str(tier)] for arm, tier in suite.tiers.items() if str(tier) in budgets}
@@ -78,8 +89,13 @@ def run_in_stages(
     suite: LoadedSuite, request: RunRequest, observer: RunObserver, run_once: RunOnce
 ) -> EndReason | RunPreview:
     """Run what can be run, choose, and go on with the arms that were chosen for, until nothing is left."""
-    if request.until_decided or suite.spec.executor is Executor.HARBOR:
-        option = "--until-decided" if request.until_decided else "the executor harbor"
+    refused = {
+        "--until-decided": request.until_decided,
+        "--shard": request.shard is not None,
+        "the executor harbor": suite.spec.executor is Executor.HARBOR,
+    }
+    if any(refused.values()):
+        option = next(name for name, asked in refused.items() if asked)
         raise UsageError(
             f"{option} cannot be used where arms inherit from lower tiers: {quote_names(suite.inheriting)}."
         )
@@ -184,7 +200,12 @@ class _StagedSuite:
             most[run.trial.arm] = max(most[run.trial.arm], run.trial.repeat)
         repeats = PlannedRepeats(of_arms=dict(most), choosing=self.arms.choosing_repeats, later_runs=len(later))
         return PlannedSuite(
-            versions=self.versions, plan=plan, repeats=repeats, later=tuple(later), notes=tuple(self._notes())
+            versions=self.versions,
+            plan=plan,
+            whole=plan,
+            repeats=repeats,
+            later=tuple(later),
+            notes=tuple(self._notes()),
         )
 
     def _notes(self) -> Iterable[str]:

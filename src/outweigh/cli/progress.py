@@ -22,6 +22,7 @@ from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
 from outweigh.model.failure import EXCLUDED_STATUSES, detail_line
+from outweigh.model.shard import Shard
 from outweigh.report.formatting import count_of, escape_controls, format_dollars
 from outweigh.report.judge_page import JudgingTotals, summarize_judging
 
@@ -195,7 +196,13 @@ def print_run_summary(summary: RunSummary, command: str | None = None, *, verdic
         write_notice(f"to go on: {step}\n", stream)
         if stop is EndReason.STOPPED and command is not None:
             write_notice(f"the command: {escape_controls(command)}\n", stream)
-    if _can_be_compared(plan, progress) and not summary.later_runs:
+    if summary.shard is not None:
+        write_notice(
+            f"next: when all {summary.shard.count} shards have ended, read their stores together, as in "
+            f"outweigh verdict {escape_controls(_all_shards(summary.store, summary.shard))}\n",
+            stream,
+        )
+    elif _can_be_compared(plan, progress) and not summary.later_runs:
         commands = _next_commands(summary.store)
         write_notice("".join(f"next: {escape_controls(command)}\n" for command in commands), stream)
 
@@ -253,6 +260,13 @@ def _can_be_compared(plan: Sequence[PlannedRun], progress: ExperimentProgress) -
     """There are two arms at least, and every one has something to show."""
     arms = {run.trial.arm for run in plan}
     return len(arms) > 1 and all(progress.done.get(arm) for arm in arms)
+
+
+def _all_shards(store: Path, shard: Shard) -> str:
+    """The stores of all shards, where they are named like this one; else words for them."""
+    if store.name.endswith(shard.file_name):
+        return f"{shlex.quote(str(store).removesuffix(shard.file_name))}shard-*"
+    return "STORE-1 STORE-2 …"
 
 
 def _next_commands(store: Path) -> tuple[str, ...]:
@@ -313,7 +327,7 @@ class ConsoleObserver:
     def runs_ended(self, summary: RunSummary) -> None:
         """Sum up the experiment."""
         print_run_summary(summary, self._command, verdict_follows=self._verdict_follows)
-        if _can_be_compared(summary.plan, summary.progress):
+        if summary.shard is None and _can_be_compared(summary.plan, summary.progress):
             self.comparable_store = summary.store
 
     @contextmanager

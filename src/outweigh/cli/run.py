@@ -1,6 +1,7 @@
 """`outweigh run`: attempt every trial of a suite and store the records."""
 
 import argparse
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
+from outweigh.model.shard import parse_shard
 from outweigh.model.suite import Executor
 from outweigh.report.formatting import escape_controls
 
@@ -76,7 +78,8 @@ def print_preview(preview: RunPreview) -> None:
     suite, plan = preview.suite, preview.plan
     where = "through Harbor" if preview.sandbox is None else f"in {preview.sandbox} sandboxes"
     shape = f"{len(suite.tasks)} tasks × {len(suite.tiers)} arms"
-    print(f"{suite.spec.name}: {shape}, {len(plan)} runs {where}, to be kept in {preview.folder}")
+    part = "" if preview.shard is None else f" of shard {preview.shard}"
+    print(f"{suite.spec.name}: {shape}, {len(plan)} runs{part} {where}, to be kept in {preview.folder}")
     faults = (f"to fix before a run: {fault}" for fault in preview.faults)
     notes = (f"note: {note}" for note in suite.notes)
     for words in (*notes, *preview.changes, *_describe_reuse(preview), *faults):
@@ -139,6 +142,7 @@ class RunOptions(SuiteOptions):
     output: str | None
     budget: float | None
     executor: str | None
+    shard: str | None
     reuse: list[str]
     reuse_days: float | None
     until_decided: bool
@@ -164,6 +168,7 @@ class RunOptions(SuiteOptions):
             go_on_without=self.go_on_without,
             keep_going=self.keep_going,
             fresh_baseline=self.fresh_baseline,
+            shard=None if self.shard is None else parse_shard(self.shard, os.environ),
             dry_run=self.dry_run,
         )
 
@@ -191,6 +196,7 @@ def build_parser() -> Parser:
         "outweigh run --dry-run",
         "outweigh run -c my-suite -k 1",
         "outweigh run --budget 20 -j 4",
+        "outweigh run --shard 2/8 --dry-run",
     )
 
 
@@ -225,6 +231,11 @@ def _add_size_options(parser: Parser) -> None:
         choices=[each.value for each in Executor],
         metavar="NAME",
         help="what makes the runs, engine or harbor (default: the suite's, else engine)",
+    )
+    group.add_argument(
+        "--shard",
+        metavar="I/N",
+        help="run shard I of N into a store of its own; auto takes I and N from Slurm, Kubernetes or CI",
     )
     group.add_argument(
         "--until-decided",

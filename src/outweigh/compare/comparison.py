@@ -39,6 +39,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     `scans` are the findings of the scan for cheats by arm; empty where no run was scanned. No policy reads them.
     `changed_use` says how often the skills and tool servers were used that only the candidate has, or has otherwise.
     `quarantine` are the tasks that the suite sets aside; nothing else here is about them.
+    `missing_shards` says which shards of a divided plan were not read; None where all were.
     """
 
     baseline: ArmSummary
@@ -65,6 +66,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     changed_agent: str | None = None
     scans: Mapping[str, ArmScan] = field(default_factory=dict)
     quarantine: tuple[SetAsideTask, ...] = ()
+    missing_shards: str | None = None
 
     @property
     def simulated(self) -> bool:

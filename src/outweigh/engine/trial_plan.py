@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TypeVar
 
 from outweigh.model.run_record import Trial
+from outweigh.model.shard import Shard
 
 PlanItem = TypeVar("PlanItem")
 
@@ -78,6 +79,20 @@ def add_arm_runs(
                 blocks[block].insert(place, PlannedRun(trial=trial, block=block, position=0))
     order = [run for runs in blocks.values() for run in runs]
     return tuple(replace(run, position=position) for position, run in enumerate(order))
+
+
+def shard_runs(plan: Sequence[PlannedRun], shard: Shard) -> tuple[PlannedRun, ...]:
+    """The part of a plan that is one shard: whole blocks, so that arms are still compared side by side.
+
+    Blocks are in random order already, so every so-manyth is a fair part of the tasks and of the repeats.
+    """
+    return tuple(run for run in plan if run.block % shard.count == shard.index - 1)
+
+
+def plan_sha256(plan: Sequence[PlannedRun]) -> str:
+    """A hash of all trials of a plan, their seeds and their order."""
+    lines = (f"{run.block}\x1f{run.trial.seed}\x1f" + "\x1f".join(map(str, run.trial.key)) for run in plan)
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
 def trial_seed(seed: int, task: str, arm: str, repeat: int) -> int:

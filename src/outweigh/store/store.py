@@ -11,6 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from msgspec.json import encode as encode_json
+from msgspec.structs import replace
+
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
@@ -31,6 +34,7 @@ from outweigh.store.judging_file import (
     rules_by_judge,
 )
 from outweigh.store.records import STANDARD_INPUT, RecordReader, require_path, unread_rows
+from outweigh.store.shard_files import ShardFile, check_shards, missing_shards, read_shards
 
 if TYPE_CHECKING:
     from outweigh.model.choice import ChoiceRecord
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
     from outweigh.model.scan_result import RunKey, RunScan
     from outweigh.report.run_diff import ComparedRun
     from outweigh.transcript.atif import AtifTrajectory
+
+
+_NAMED_SHARDS = 10
 
 
 class Store:
@@ -108,6 +115,11 @@ class Store:
     def experiment(self) -> ExperimentFile | None:
         """What the store was made for; None where nothing says so, EvidenceError where that is damaged."""
         return None if self.path is None else read_experiment(self.path)
+
+    @cached_property
+    def shards(self) -> tuple[ShardFile, ...]:
+        """The shards of a divided plan that it holds; none where its plan was not divided."""
+        return () if self.folder is None else read_shards(self.folder)
 
     @cached_property
     def judging(self) -> JudgingFile | None:
@@ -211,8 +223,34 @@ class StoreSet:
         return list(dict.fromkeys(self.stores))
 
     def experiments(self) -> list[ExperimentFile]:
-        """The experiment of every store that has one."""
-        return [store.experiment for store in self._distinct if store.experiment is not None]
+        """The experiment of every store that has one; the shards of one experiment have one together."""
+        self.missing_shards()  # refuses shards that do not belong together, in words about them
+        divided = [store.experiment for store in self._distinct if store.shards and store.experiment is not None]
+        whole = [store.experiment for store in self._distinct if not store.shards and store.experiment is not None]
+        return [*_join_shards(divided), *whole]
+
+    def missing_shards(self) -> str | None:
+        """Which shards of a divided plan are missing, as a sentence; None where all are there.
+
+        EvidenceError where a shard is there twice.
+        """
+        shards = {store.name: store.shards for store in self._distinct if store.shards}
+        check_shards(shards)
+        missing = missing_shards(each for found in shards.values() for each in found)
+        if not missing:
+            return None
+        there = sum(map(len, shards.values()))
+        names = ", ".join(map(str, missing[:_NAMED_SHARDS]))
+        more = f" and {len(missing) - _NAMED_SHARDS} more" if len(missing) > _NAMED_SHARDS else ""
+        what = (
+            f"shard {names} of the experiment is"
+            if len(missing) == 1
+            else f"shards {names}{more} of the experiment are"
+        )
+        return (
+            f"{what} missing, so the results of {there} of {missing[0].count} shards are shown. Name the stores of all "
+            "shards."
+        )
 
     @property
     def experiment(self) -> ExperimentFile | None:
@@ -338,7 +376,11 @@ class StoreSet:
         return {key: scan for store in self._distinct for key, scan in store.scans().items()}
 
     def warnings(self) -> Iterator[str]:
-        """What a reader must know: stores whose rules are not applied, because their files are named one by one."""
+        """What a reader must know: shards that are missing, and stores whose rules are not applied, because their files
+        are named one by one.
+        """
+        if (missing := self.missing_shards()) is not None:
+            yield missing
         ignored = (store.ignored_rules() for store in self._distinct)
         for folder, rules in dict.fromkeys(each for each in ignored if each is not None):
             yield (
@@ -355,6 +397,21 @@ class StoreSet:
         return next((store for store in self._distinct if Path(store.name) == folder), None)
 
 
+def _join_shards(experiments: Sequence[ExperimentFile]) -> list[ExperimentFile]:
+    """The one experiment that all shards are of; they may differ in notes about reused runs alone."""
+    if not experiments:
+        return []
+    notes = tuple(dict.fromkeys(note for each in experiments for note in each.notes))
+    joined = {encode_json(replace(each, notes=notes)): each for each in experiments}
+    if len(joined) > 1:
+        raise EvidenceError(
+            f"the stores hold shards of different experiments: their {EXPERIMENT_FILE} differ in more than notes. Read "
+            "the shards of one experiment together."
+        )
+    first = experiments[0]
+    return [first if first.notes == notes else replace(first, notes=notes)]
+
+
 class RecordStream:
     """One reading of all records: iterate it once, then `check_rules`.
 
@@ -368,6 +425,7 @@ class RecordStream:
         self._named: dict[str, set[str]] = defaultdict(set)
 
     def __iter__(self) -> Iterator[LocatedRecord]:
+        self._stores.missing_shards()
         for store in self._stores.stores:
             for located in store.records(self._on_invalid):
                 self._note_rules(located)

@@ -103,6 +103,8 @@ def evidence_blockers(comparison: Comparison) -> Iterator[str]:
         yield "both arms have the same fingerprint: they are the same configuration, so any difference is noise."
     if comparison.changed_tasks:
         yield f"task {quote_names(comparison.changed_tasks)} changed between runs (its checksum differs). Run it again."
+    if comparison.missing_shards is not None:
+        yield comparison.missing_shards
     if comparison.skipped_lines:
         yield f"{comparison.skipped_lines} lines of the records could not be read. Fix them and decide again."
 
