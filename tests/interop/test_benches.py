@@ -102,7 +102,7 @@ def test_a_trial_of_terminal_bench_keeps_its_number_and_its_figures(tmp_path: Pa
     assert isinstance(run, RunRecord)
     assert (run.trial.repeat, run.trial.arm, run.duration_seconds) == (2, "terminus openai/gpt-5", 60)
     assert (run.usage.output_tokens, run.usage.input_tokens) == (50, None), "input includes an unknown part from cache"
-    assert notes.facts["accuracy"] == 0.5
+    assert notes.arm_facts == {"terminus openai/gpt-5": {"accuracy": 0.5, "resolved": 1}}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +128,66 @@ def test_zero_tokens_of_terminal_bench_are_unknown(tmp_path: Path) -> None:
     trial = tb_trial("one", 1, total_input_tokens=0, total_output_tokens=0)
 
     assert by_task(TerminalBenchImporter(), tb_run(tmp_path / "run", trial))["one"].usage.output_tokens is None
+
+
+def test_jobs_of_one_arm_are_repeats_and_jobs_of_others_are_not(tmp_path: Path) -> None:
+    for arm in ("20250811_cursor-cli_claude-4-sonnet", "20250812_goose_gpt-5"):
+        for job in ("run1_2025-08-10__05-27-18", "run2_2025-08-11__05-27-18"):
+            trial = tb_trial("one", 1, id=arm + job, trial_name="one.1-of-1.job", trial_started_at=job)
+            write(tmp_path / arm / job / "results.json", {"results": [trial], "accuracy": 1.0, "n_resolved": 1})
+            write(tmp_path / arm / job / "one" / "one.1-of-1.job" / "results.json", trial)
+
+    found, notes = read_all(TerminalBenchImporter(), tmp_path)
+
+    runs = [run for run in found if isinstance(run, RunRecord)]
+    assert TerminalBenchImporter().recognises(tmp_path)
+    assert [(run.trial.arm, run.trial.task_id, run.trial.repeat) for run in runs] == [
+        ("cursor-cli_claude-4-sonnet", "one", 1),
+        ("cursor-cli_claude-4-sonnet", "one", 2),
+        ("goose_gpt-5", "one", 1),
+        ("goose_gpt-5", "one", 2),
+    ]
+    assert len({run.run_id for run in runs}) == 4
+    assert all(run.trial.arm in run.run_id for run in runs)
+    assert {run.extra["repeat_label"] for run in runs} == {"arbitrary"}
+    assert notes.arm_facts["goose_gpt-5"] == {"accuracy": [1.0, 1.0], "resolved": [1, 1]}
+
+
+def test_results_with_a_name_in_front_are_the_jobs_of_that_arm(tmp_path: Path) -> None:
+    for number, name in enumerate(("terminus_run1_results.json", "terminus_run2_results.json", "goose_results.json")):
+        trial = tb_trial("one", 1, id=f"{number}", is_resolved=number > 0)
+        write(tmp_path / name, {"results": [trial], "accuracy": 1.0, "n_resolved": 1})
+
+    found, _ = read_all(TerminalBenchImporter(), tmp_path)
+
+    runs = [run for run in found if isinstance(run, RunRecord)]
+    assert TerminalBenchImporter().recognises(tmp_path)
+    assert TerminalBenchImporter().recognises(tmp_path / "goose_results.json")
+    assert {(run.trial.arm, run.trial.repeat) for run in runs} == {("terminus", 1), ("terminus", 2), ("goose", 1)}
+
+
+def test_trials_that_do_not_count_are_said_beside_the_sources_own_figure(tmp_path: Path) -> None:
+    broken = tb_trial("two", 1, is_resolved=None, failure_mode="parse_error")
+
+    _, notes = read_all(TerminalBenchImporter(), tb_run(tmp_path / "my-run", tb_trial("one", 1), broken))
+
+    (said,) = notes.warnings
+    assert said.startswith("terminus openai/gpt-5: terminal-bench counts 1 of 2 as resolved; 1 of these trials say")
+    assert said.endswith("(1 parse_error) and are left out, so 1 of 1 passed here.")
+
+
+def test_jobs_of_one_agent_with_different_arguments_are_arms(tmp_path: Path) -> None:
+    for name, kwargs in (("a", {"version": 1}), ("b", {"version": 2})):
+        trial = tb_trial("one", 1, id=name)
+        write(tmp_path / name / "results.json", {"results": [trial]})
+        write(tmp_path / name / "run_metadata.json", {"agent_name": "terminus", "agent_kwargs": kwargs})
+
+    found, _ = read_all(TerminalBenchImporter(), tmp_path)
+
+    assert {run.trial.arm for run in found if isinstance(run, RunRecord)} == {
+        "terminus version=1",
+        "terminus version=2",
+    }
 
 
 def test_a_report_counts_the_missing_as_failed_and_the_environments_fault_as_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -288,17 +288,30 @@ def read_mini_swe_trajectory(content: bytes, file: Path, notes: ImportNotes) -> 
     return _read_with(MiniSweAgentReader(), msgspec.json.encode(document))
 
 
+class _MiniSweDocument(msgspec.Struct):
+    """Where a trajectory names its format."""
+
+    trajectory_format: Any = None
+    info: Any = None
+
+
 def is_mini_swe_trajectory(file: Path) -> bool:
-    """Whether the beginning or the end of a file names the format; the name may be the last key."""
+    """Whether a file names the format, in the place where the format has its name; other files may mention it."""
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
             start = stream.read(65_536)
             stream.seek(max(0, size - 65_536))
             end = stream.read()
-        return start.lstrip()[:1] == b"{" and any(mark in start or mark in end for mark in _MINI_SWE_MARKS)
-    except (OSError, ValueError):
+        if start.lstrip()[:1] != b"{" or not any(mark in start or mark in end for mark in _MINI_SWE_MARKS):
+            return False
+        found = msgspec.json.decode(read_bytes(file), type=_MiniSweDocument)
+    except (msgspec.DecodeError, RecursionError):
+        return file.name.endswith(MINI_SWE_SUFFIX)  # a damaged one, and its reader says so
+    except (OSError, ValueError, OutweighError):
         return False
+    named = str(found.trajectory_format or "")
+    return named.startswith("mini-swe-agent") or "mini_version" in as_dict(found.info)
 
 
 def _mini_swe_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:

@@ -1,10 +1,13 @@
-"""Importer of SWE-bench: final reports, reports of instances, predictions, lists of resolved ids, result lines."""
+"""Importer of SWE-bench: reports of runs and of instances, maps of outcomes, leaderboards, predictions, lists of
+resolved ids, and result lines.
+"""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import EvidenceError
 from outweigh.interop.agent_sessions import is_mini_swe_trajectory, read_mini_swe_trajectory
 from outweigh.interop.imported_run import (
     decode_file_name,
@@ -17,31 +20,32 @@ from outweigh.interop.imported_run import (
 )
 from outweigh.interop.result_files import read_bytes, read_head, read_json, read_json_lines, walk_files
 from outweigh.interop.swe_bench_reports import (
+    NO_PREDICTION,
     InstanceOutcome,
-    count_mismatches,
-    is_final_report,
     is_result_line,
     line_run,
     missing_outcomes,
-    outcomes_of_list,
-    read_resolved_list,
-    report_outcomes,
+    prediction_model,
+    prediction_outcome,
     single_outcomes,
-    unnamed_entries,
+    without_empty_costs,
 )
-from outweigh.model.failure import Status
+from outweigh.interop.swe_bench_submissions import (
+    INSTANCE_REPORT_FILE,
+    Submission,
+    holds_results,
+    is_results_file,
+    read_document,
+    read_folder,
+)
 from outweigh.model.run_record import DIFF_ARTIFACT, TRAJECTORY_ARTIFACT, RunRecord
-from outweigh.model.untrusted_json import as_amount, as_dict, as_name, as_str
+from outweigh.model.untrusted_json import as_amount, as_dict, as_name
 from outweigh.model.usage import reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.token_counts import usage_unless_empty
 from outweigh.transcript.trajectory_file import trajectory_json
 
-INSTANCE_REPORT_FILE = "report.json"
 INSTANCE_PATCH_FILE = "patch.diff"
-_MARKS = (b'"resolved_ids"', b'"resolvedIds"', b'"model_patch"', b'"total_instances"')
-_FACTS = ("total_instances", "submitted_instances", "resolved_instances", "unresolved_instances", "score")
-_NO_SUITE = "says what was resolved, and nothing about the rest: name all instances of the suite with --tasks FILE."
 
 
 class SweBenchImporter:
@@ -56,52 +60,57 @@ class SweBenchImporter:
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:
-        """Reports state only outcomes; result lines and trajectories beside them state more."""
+        """Reports state only outcomes; maps, result lines and trajectories beside them state more."""
         return field_origins(
             reported="checks status_detail agent started_at usage cost step_count extra",
             derived="status family duration_seconds tool_call_count artifacts",
         )
 
     def recognises(self, path: Path) -> bool:
-        """Whether a file has the keys of a report or prediction, or a folder the report of an instance."""
-        if path.is_dir():
-            return _has_logs(path)
-        start = read_head(path)
-        if b'"instanceId"' in start or b'"instance_id"' in start:
-            return b'"model_patch"' in start or b'"resolved"' in start
-        return b'"is_resolved"' not in start and any(mark in start for mark in _MARKS)
+        """Whether a file is a report, a map, a list or predictions, or a folder holds one or the logs of instances."""
+        try:
+            if path.is_dir():
+                return _has_logs(path) or holds_results(path)
+            if path.suffix == ".jsonl":
+                start = read_head(path)
+                is_named = b'"instanceId"' in start or b'"instance_id"' in start
+                return is_named and (b'"model_patch"' in start or b'"resolved"' in start)
+            return is_results_file(path) or (path.name == INSTANCE_REPORT_FILE and _is_instance_report(path))
+        except (EvidenceError, OSError):
+            return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Read a folder of logs, result lines, or a single document."""
-        if request.path.is_dir():
-            return _folder_runs(request, notes)
+        """Read a folder of submissions or logs, result lines, or a single document."""
         if request.path.suffix == ".jsonl":
             return _line_runs(request, notes)
-        return _document_runs(request, read_json(request.path, notes), notes)
+        if request.path.is_file():
+            return _submission_runs(read_document(request, request.path, notes), request, notes)
+        if holds_results(request.path):
+            return _submission_runs(read_folder(request, notes), request, notes)
+        return _folder_runs(request, notes)
 
 
-def _document_runs(request: ImportRequest, document: object, notes: ImportNotes) -> Iterator[RunRecord]:
-    path, table = request.path, as_dict(document)
-    if is_final_report(document):
-        found = report_outcomes(table)
-        arm = _arm_of_report(path)
-        for fault in unnamed_entries(table):
-            notes.unread(path, 0, fault)
-        for doubt in count_mismatches(table):
-            notes.warn(f"{path.name} does not agree with itself: {doubt}. What it names is read.")
-    elif (resolved := read_resolved_list(document)) is not None:
-        if request.tasks is None:
-            raise UsageError(f"{path} {_NO_SUITE}")
-        found, arm = (
-            outcomes_of_list(resolved, request.tasks),
-            as_name(table.get("system")) or decode_file_name(path.stem),
-        )
-    elif predictions := _predictions(document):
-        found, arm = map(_prediction_outcome, predictions), _model(predictions[0]) or decode_file_name(path.stem)
-    else:
-        found, arm = single_outcomes(table), decode_file_name(path.resolve().parent.parent.name or path.stem)
-    notes.facts.update({key: table[key] for key in _FACTS if isinstance(table.get(key), int | float)})
-    yield from _runs(_select_suite(found, request.tasks), request.arm or arm, request, notes)
+def _submission_runs(
+    submissions: Iterable[Submission], request: ImportRequest, notes: ImportNotes
+) -> Iterator[RunRecord]:
+    """The runs of submissions; a second one of an arm repeats its instances."""
+    seen: Counter[tuple[str, str | None]] = Counter()
+    for submission in submissions:
+        arm = stable_id(request.arm or submission.arm)[:200]
+        key = (arm, submission.benchmark)
+        seen[key] += 1
+        outcomes, are_free = without_empty_costs(submission.outcomes)
+        if are_free:
+            notes.warn(f"every run of {arm!r} cost 0, which is taken as unknown.")
+        missing = sum(each.detail == NO_PREDICTION for each in outcomes)
+        for each in outcomes:
+            known = _trajectory_fields(submission.folder, each.instance, request, notes)
+            yield _run(each, arm, request, known, submission.benchmark, seen[key])
+        if missing:
+            notes.warn(
+                f"{missing:,} instances of the suite have no prediction and count as failed, as SWE-bench counts them; "
+                "--tasks names a smaller suite."
+            )
 
 
 def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
@@ -112,8 +121,9 @@ def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord
         if is_result_line(line.value):
             run = line_run(line.value, request.arm)
         elif "model_patch" in line.value and as_name(line.value.get("instance_id")):
-            outcome = _prediction_outcome(line.value)
-            run = _run(outcome, request.arm or _model(line.value) or decode_file_name(request.path.stem), request)
+            outcome = prediction_outcome(line.value)
+            arm = request.arm or prediction_model(line.value) or decode_file_name(request.path.stem)
+            run = _run(outcome, arm, request)
         else:
             notes.unread(request.path, line.number, "neither a prediction nor a result")
             continue
@@ -167,55 +177,37 @@ def _reports(path: Path, notes: ImportNotes) -> Iterator[Path]:
             notes.warn(f"{file} is within the folder of another instance, as a copy would; it is left out.")
 
 
-def _select_suite(found: Iterator[InstanceOutcome], tasks: frozenset[str] | None) -> Iterator[InstanceOutcome]:
-    """The outcomes of exactly the instances of a fixed suite."""
-    seen = set()
-    for each in found:
-        if tasks is None or each.instance in tasks:
-            seen.add(each.instance)
-            yield each
-    if tasks is not None:
-        yield from missing_outcomes(frozenset(seen), tasks)
-
-
-def _runs(
-    found: Iterator[InstanceOutcome], arm: str, request: ImportRequest, notes: ImportNotes
-) -> Iterator[RunRecord]:
-    missing = 0
-    for each in found:
-        missing += each.detail == "no prediction"
-        yield _run(each, arm, request, _trajectory_fields(request, each.instance, notes))
-    if missing:
-        notes.warn(
-            f"{missing:,} instances of the suite have no prediction and count as failed, as SWE-bench counts them; "
-            "--tasks names a smaller suite."
-        )
-
-
 def _run(
-    outcome: InstanceOutcome, arm: str, request: ImportRequest, trajectory_fields: Mapping[str, Any] | None = None
+    outcome: InstanceOutcome,
+    arm: str,
+    request: ImportRequest,
+    trajectory_fields: Mapping[str, Any] | None = None,
+    benchmark: str | None = None,
+    repeat: int = 1,
 ) -> RunRecord:
-    known = dict(trajectory_fields or {})
+    known: dict[str, Any] = {"extra": extra_fields(outcome.figures), "cost": reported_cost(outcome.cost_usd)}
+    known |= trajectory_fields or {}
     artifacts = dict(known.pop("artifacts", {}))
     if outcome.patch:
         artifacts[DIFF_ARTIFACT] = request.keep(outcome.patch.encode("utf-8", "replace"))
+    task = outcome.instance if benchmark is None else stable_id(benchmark, outcome.instance)
     return imported_run(
-        run_id=stable_id("swe-bench", arm, outcome.instance),
-        task_id=outcome.instance,
+        run_id=stable_id("swe-bench", arm, task, *([repeat] if repeat > 1 else [])),
+        task_id=task,
         arm=arm[:200],
-        repeat=1,
+        repeat=repeat,
         status=outcome.status,
         status_detail=outcome.detail,
-        family=instance_repository(outcome.instance),
+        family=instance_repository(outcome.instance) or benchmark,
         checks=(outcome_check("resolved", outcome.resolved, outcome.detail),),
         artifacts=artifacts,
         **known,
     )
 
 
-def _trajectory_fields(request: ImportRequest, instance: str, notes: ImportNotes) -> dict[str, Any]:
+def _trajectory_fields(folder: Path, instance: str, request: ImportRequest, notes: ImportNotes) -> dict[str, Any]:
     """What a trajectory of mini-swe-agent adds, if the batch that made the predictions left one."""
-    file = request.path.parent / instance / f"{instance}.traj.json"
+    file = folder / instance / f"{instance}.traj.json"
     if "/" in instance or not is_mini_swe_trajectory(file):
         return {}
     try:
@@ -241,36 +233,14 @@ def instance_repository(instance: str) -> str | None:
     return f"{owner}/{repository}" if owner and mark and dash and repository and number.isdigit() else None
 
 
-def _predictions(document: object) -> list[Mapping[str, Any]]:
-    """A list of predictions, or a table of them by instance."""
-    rows = document if isinstance(document, list) else list(as_dict(document).values())
-    found: list[Mapping[str, Any]] = [as_dict(row) for row in rows]
-    return found if found and all("model_patch" in row and as_name(row.get("instance_id")) for row in found) else []
-
-
-def _prediction_outcome(raw: Mapping[str, Any]) -> InstanceOutcome:
-    """An empty patch is a failure; whether any other resolves the instance is unknown."""
-    empty = not raw.get("model_patch")
-    detail = "empty patch" if empty else "not evaluated"
-    resolved = False if empty else None
-    return InstanceOutcome(
-        as_name(raw.get("instance_id")) or "", resolved, Status.COMPLETED, detail, as_str(raw.get("model_patch"))
-    )
-
-
-def _model(prediction: Mapping[str, Any]) -> str | None:
-    return as_name(prediction.get("model_name_or_path"))
-
-
-def _arm_of_report(path: Path) -> str:
-    """The model in `<model>.<run id>.json`; SWE-bench writes two underscores for a slash."""
-    model, dot, _ = path.name.removesuffix(".json").rpartition(".")
-    return decode_file_name(model if dot else path.stem).replace("__", "/")
-
-
 def _has_logs(path: Path) -> bool:
     try:
         first = next(iter(walk_files(path, lambda each: each == INSTANCE_REPORT_FILE)), None)
     except EvidenceError:
         return False
-    return first is not None and b'"resolved"' in read_head(first) and b'"tests_status"' in read_head(first)
+    return first is not None and _is_instance_report(first)
+
+
+def _is_instance_report(file: Path) -> bool:
+    start = read_head(file)
+    return b'"resolved"' in start and b'"tests_status"' in start

@@ -1,6 +1,6 @@
 """What SWE-bench's files say about each instance: reports of all versions, and lines with one result each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from outweigh.interop.field_values import known_sum, milliseconds_to_seconds, parse_time
@@ -17,7 +17,8 @@ _RawReport = Mapping[str, Any]
 class InstanceOutcome(NamedTuple):
     """The outcome of an instance. `resolved` is None if it is unknown; `status` says whether the attempt counts.
 
-    `patch` is what the agent submitted, where the source has it.
+    `patch` is what the agent submitted, where the source has it. `figures` are what else the source states about the
+    instance, such as its cost.
     """
 
     instance: str
@@ -25,6 +26,18 @@ class InstanceOutcome(NamedTuple):
     status: Status
     detail: str | None
     patch: str | None = None
+    figures: Mapping[str, Any] = {}
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost of the instance in US dollars."""
+        return next(
+            (found for key in _COST_KEYS if (found := as_amount(self.figures.get(key))) is not None),
+            None,
+        )
+
+
+_COST_KEYS = ("cost", "cost_usd", "total_cost", "total_cost_usd", "instance_cost")
 
 
 def report_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
@@ -72,11 +85,65 @@ def count_mismatches(report: _RawReport) -> Iterator[str]:
 
 
 def single_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
-    """The outcomes in the report of a single instance, `{id: {resolved: …}}`."""
+    """The outcomes in a map by instance, `{id: {resolved: …, cost: …}}` or `{id: true}`."""
     for key, each in report.items():
-        instance, resolved = as_name(key), as_dict(each).get("resolved")
+        instance, figures = as_name(key), as_dict(each)
+        resolved = figures.get("resolved", each)
         if instance is not None and isinstance(resolved, bool):
-            yield InstanceOutcome(instance, resolved, Status.COMPLETED, None)
+            known = {name: value for name, value in figures.items() if isinstance(value, int | float | str)}
+            known.pop("resolved", None)
+            yield InstanceOutcome(instance, resolved, Status.COMPLETED, None, None, known)
+
+
+def without_empty_costs(found: Sequence[InstanceOutcome]) -> tuple[list[InstanceOutcome], bool]:
+    """The outcomes without their costs if every one is 0, because no model is free; and whether that was so."""
+    if not found or any(each.cost_usd != 0 for each in found):
+        return list(found), False
+    return [
+        each._replace(figures={name: value for name, value in each.figures.items() if name not in _COST_KEYS})
+        for each in found
+    ], True
+
+
+def read_predictions(document: object) -> list[Mapping[str, Any]]:
+    """A list of predictions, or a table of them by instance; empty if the document is something else."""
+    rows = document if isinstance(document, list) else list(as_dict(document).values())
+    found: list[Mapping[str, Any]] = [as_dict(row) for row in rows]
+    return found if found and all("model_patch" in row and as_name(row.get("instance_id")) for row in found) else []
+
+
+def prediction_outcome(raw: Mapping[str, Any]) -> InstanceOutcome:
+    """An empty patch is a failure; whether any other resolves the instance is unknown."""
+    empty = not raw.get("model_patch")
+    detail = "empty patch" if empty else "not evaluated"
+    resolved = False if empty else None
+    return InstanceOutcome(
+        as_name(raw.get("instance_id")) or "", resolved, Status.COMPLETED, detail, as_str(raw.get("model_patch"))
+    )
+
+
+def prediction_model(prediction: Mapping[str, Any]) -> str | None:
+    """The model or system that a prediction names."""
+    return as_name(prediction.get("model_name_or_path"))
+
+
+def join_predictions(
+    stated: Iterable[InstanceOutcome], predictions: Sequence[Mapping[str, Any]]
+) -> Iterator[InstanceOutcome]:
+    """The outcomes with their patches; a prediction that the report leaves out keeps an unknown outcome."""
+    patches = {as_name(each.get("instance_id")): each for each in predictions}
+    for each in stated:
+        prediction = patches.pop(each.instance, None)
+        yield each if prediction is None else each._replace(patch=as_str(prediction.get("model_patch")))
+    yield from map(prediction_outcome, patches.values())
+
+
+def named_failures(table: _RawReport) -> frozenset[str]:
+    """The instances that a list of what was resolved names as not generated, not evaluated or failed."""
+    return frozenset().union(*(_ids(table.get(key)) for key in FAILURE_LISTS))
+
+
+FAILURE_LISTS = ("no_generation", "no_logs", "install_fail", "reset_failed", "test_errored", "test_timeout")
 
 
 def outcomes_of_list(resolved: frozenset[str], tasks: frozenset[str]) -> Iterator[InstanceOutcome]:

@@ -1,0 +1,168 @@
+"""Maps, lists, leaderboards and folders of SWE-bench: whose outcomes they are, and what else they state."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.conftest import Outweigh
+
+from outweigh.errors import UsageError
+from outweigh.interop.agent_sessions import MiniSweAgentImporter
+from outweigh.interop.swe_bench import SweBenchImporter
+from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
+from outweigh.ports.importers import ImportNotes
+from outweigh.testing.importer_contract import ImporterContract, read_all
+
+DETAILS = {
+    "django__django-1": {"cost": 0.5, "api_calls": 20, "resolved": True},
+    "django__django-2": {"cost": 0.25, "api_calls": 9, "resolved": False},
+}
+
+
+def write(path: Path, document: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(msgspec.json.encode(document))
+    return path
+
+
+def runs_of(path: Path, **options: object) -> tuple[list[RunRecord], ImportNotes]:
+    found, notes = read_all(SweBenchImporter(), path, **options)
+    return [run for run in found if isinstance(run, RunRecord)], notes
+
+
+def outcomes(runs: list[RunRecord]) -> dict[tuple[str, str], bool | None]:
+    return {(run.trial.arm, run.trial.task_id): run.checks[0].passed for run in runs if run.checks}
+
+
+class TestMaps(ImporterContract):
+    def importer(self) -> SweBenchImporter:
+        return SweBenchImporter()
+
+    def example(self, folder: Path) -> Path:
+        return write(folder / "gpt-5.json", DETAILS)
+
+
+def test_a_map_keeps_its_costs(tmp_path: Path) -> None:
+    path = write(tmp_path / "20250726_mini_gpt-5" / "per_instance_details.json", DETAILS)
+
+    runs, _ = runs_of(path)
+
+    assert SweBenchImporter().recognises(path)
+    assert [(run.trial.arm, run.cost.usd, run.extra["api_calls"]) for run in runs] == [
+        ("mini_gpt-5", 0.5, 20),
+        ("mini_gpt-5", 0.25, 9),
+    ]
+
+
+def test_costs_that_are_all_zero_are_unknown(tmp_path: Path) -> None:
+    runs, notes = runs_of(write(tmp_path / "m.json", {"babel": {"cost": 0.0, "resolved": True}}))
+
+    assert [run.cost.usd for run in runs] == [None]
+    assert "every run of 'm' cost 0, which is taken as unknown." in notes.warnings
+
+
+def test_a_map_of_booleans_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "gpt-5.json", {"django__django-1": True, "django__django-2": False})
+
+    runs, _ = runs_of(path)
+
+    assert SweBenchImporter().recognises(path)
+    assert outcomes(runs) == {("gpt-5", "django__django-1"): True, ("gpt-5", "django__django-2"): False}
+
+
+def test_settings_that_are_true_or_false_are_no_map(tmp_path: Path) -> None:
+    assert not SweBenchImporter().recognises(write(tmp_path / "settings.json", {"strict": True, "fast": False}))
+
+
+def leaderboard(folder: Path) -> Path:
+    entries: list[dict[str, Any]] = [
+        {"name": "mini + gpt-5", "resolved": 50.0, "cost": 0.75, "mini-swe-agent_version": "1.0"}
+        | {"per_instance_details": DETAILS},
+        {"name": "other", "resolved": 12.5, "per_instance_details": None},
+    ]
+    boards = [{"name": "bash-only", "results": entries}, {"name": "Verified", "results": entries}]
+    return write(folder / "leaderboards.json", {"leaderboards": boards})
+
+
+def test_a_leaderboard_with_instances_is_read_and_is_no_trajectory(tmp_path: Path) -> None:
+    path = leaderboard(tmp_path)
+
+    runs, notes = runs_of(path)
+
+    assert SweBenchImporter().recognises(path)
+    assert not MiniSweAgentImporter().recognises(path)
+    assert [(run.trial.arm, run.cost.usd) for run in runs] == [("mini + gpt-5", 0.5), ("mini + gpt-5", 0.25)]
+    assert notes.arm_facts == {"mini + gpt-5": {"pass_rate": 0.5, "cost_usd": 0.75}}
+    assert notes.aggregates[0]["name"] == "other"
+
+
+def test_a_mention_of_the_format_makes_no_trajectory(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.traj.json", {"notes": {"trajectory_format": "mini-swe-agent-1.1"}, "messages": []})
+
+    assert not MiniSweAgentImporter().recognises(path)
+
+
+def test_predictions_and_what_was_resolved_are_one_result(tmp_path: Path) -> None:
+    folder = tmp_path / "20250601_agent"
+    write(folder / "results" / "results.json", {"resolved": ["a__a-1"], "no_generation": ["a__a-3"], "no_logs": []})
+    lines = [
+        {"instance_id": f"a__a-{number}", "model_name_or_path": "agent + gpt-5", "model_patch": "diff"}
+        for number in (1, 2)
+    ]
+    (folder / "all_preds.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+
+    runs, _ = runs_of(folder)
+
+    assert SweBenchImporter().recognises(folder)
+    assert outcomes(runs) == {
+        ("agent + gpt-5", "a__a-1"): True,
+        ("agent + gpt-5", "a__a-2"): False,
+        ("agent + gpt-5", "a__a-3"): False,
+    }
+    assert [DIFF_ARTIFACT in run.artifacts for run in runs] == [True, True, False]
+
+
+def test_predictions_beside_a_report_add_their_patches(tmp_path: Path) -> None:
+    report = {"total_instances": 2, "resolved_ids": ["a__a-1"], "unresolved_ids": ["a__a-2"]}
+    write(tmp_path / "gpt-5.run.json", report)
+    line = {"instance_id": "a__a-1", "model_name_or_path": "m", "model_patch": "diff"}
+    (tmp_path / "all_preds.jsonl").write_bytes(msgspec.json.encode(line) + b"\n")
+
+    runs, _ = runs_of(tmp_path)
+
+    assert outcomes(runs) == {("gpt-5", "a__a-1"): True, ("gpt-5", "a__a-2"): False}
+    assert [DIFF_ARTIFACT in run.artifacts for run in runs] == [True, False]
+
+
+def test_a_list_without_predictions_asks_for_the_suite_with_a_whole_command(tmp_path: Path) -> None:
+    write(tmp_path / "results" / "results.json", {"resolved": ["a__a-1"], "no_generation": [], "no_logs": []})
+
+    with pytest.raises(UsageError, match=f"outweigh import swe-bench {tmp_path} -o RUNS --tasks FILE"):
+        runs_of(tmp_path)
+
+
+def test_a_folder_of_agents_models_and_benchmarks_becomes_arms_that_share_tasks(
+    tmp_path: Path, outweigh: Outweigh
+) -> None:
+    for agent, model in (("openhands", "gpt-5"), ("openhands", "claude"), ("codex", "gpt-5")):
+        for benchmark in ("commit0", "gaia"):
+            instances = {f"task-{number}": {"cost": 0.1 * number, "resolved": number > 2} for number in range(1, 5)}
+            write(tmp_path / "index" / agent / model / "instance_results" / f"{benchmark}.json", instances)
+        write(tmp_path / "index" / agent / model / "scores.json", [{"benchmark": "gaia", "score": 50.0}])
+
+    runs, _ = runs_of(tmp_path / "index")
+
+    assert {run.trial.arm for run in runs} == {"openhands/gpt-5", "openhands/claude", "codex/gpt-5"}
+    assert len({run.trial.task_id for run in runs}) == 8
+    imported = outweigh("import", str(tmp_path / "index"), "-o", str(tmp_path / "runs"))
+    assert (imported.code, "24 runs of 3 arms on 8 tasks" in imported.out) == (0, True)
+    arms = ("--baseline", "codex/gpt-5", "--candidate", "openhands/gpt-5")
+    assert outweigh("compare", str(tmp_path / "runs"), *arms).code == 0
+
+
+def test_maps_in_one_folder_are_the_arms_of_their_names(tmp_path: Path) -> None:
+    write(tmp_path / "gpt-5.json", DETAILS)
+    write(tmp_path / "claude.json", DETAILS)
+
+    assert {run.trial.arm for run in runs_of(tmp_path)[0]} == {"gpt-5", "claude"}
