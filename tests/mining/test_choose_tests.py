@@ -221,3 +221,17 @@ def test_a_new_name_counts_in_a_line_about_an_error_and_not_in_other_output() ->
 
     assert missing_names("TypeError: got an unknown argument new_option", fix) == ("new_option",)
     assert missing_names("    run(new_option=1)\nOSError: disk full", fix) == ()
+
+
+def test_a_new_case_among_the_test_data_must_pass() -> None:
+    new_case = "tests.test_b::test_other[new.conf]"
+    tests = chosen({OTHER: PASSED, new_case: PASSED}, {OTHER: PASSED, new_case: FAILED}, {OTHER: PASSED})
+
+    assert tests.fail_to_pass == (new_case,)
+
+
+def test_a_go_package_that_the_change_adds_is_missing_at_the_base() -> None:
+    output = "# example.com/kit/set_test\nset/set_test.go:7:2: no non-test Go files in /ws/set\nFAIL"
+
+    assert missing_names(output, fix_text(added_paths=("set/set.go",))) == ("set",)
+    assert missing_names(output, fix_text(added_paths=("bag/bag.go",))) == ()

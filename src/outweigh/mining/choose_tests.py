@@ -87,15 +87,16 @@ def _green_tests(evidence: TestEvidence, runner: Runner) -> frozenset[str]:
     """The tests that the change is about and that pass after it.
 
     They are those in changed test functions, and those that fail at the base only because of hidden files, such as a
-    changed fixture or snapshot.
+    changed fixture or snapshot, or a new case among the test data.
     """
     reported = evidence.green.outcomes or {}
     functions = tuple(_changed_functions(evidence, runner))
     changed = frozenset(
         name for name in reported if any(runner.covers(path, function, name) for path, function in functions)
     )
-    red = evidence.red.outcomes or {}
-    by_fixture = frozenset(name for name in evidence.own.passed() if red.get(name) is TestOutcome.FAILED)
+    own = evidence.own.outcomes or {}
+    failed = (name for name, outcome in (evidence.red.outcomes or {}).items() if outcome is TestOutcome.FAILED)
+    by_fixture = frozenset(name for name in failed if own.get(name, TestOutcome.PASSED) is TestOutcome.PASSED)
     green = (changed | by_fixture) & evidence.green.passed()
     if not green:
         failing = sorted(name for name in changed if reported[name] is not TestOutcome.SKIPPED)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from outweigh.mining.fix_text import FixText
+from outweigh.sandbox.base_sandbox import WORKSPACE
 
 _NAME = r"[\"'`‘“]?([\w$./:@<>-]+?)[\"'`’”]?"
 _MISSING = tuple(
@@ -29,6 +30,7 @@ _MISSING = tuple(
         r"NAME undefined \(",
         r"unknown field NAME in struct literal",
         r"no required module provides package NAME(?:\s|$|[,;(])",
+        rf"no non-test Go files in {WORKSPACE}/NAME(?:\s|$)",
         # Rust
         r"cannot find (?:\w+ )+?NAME in ",
         r"no (?:method|function|field|variant|associated item|function or associated item)(?: named)? NAME found",

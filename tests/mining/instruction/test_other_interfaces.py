@@ -56,6 +56,20 @@ CASES = {
             'The text `"pool is closed"` in `pool/pool.go`.',
         ],
     ),
+    "a Go message with verbs, and no import": (
+        ("pool/pool.go", 'package pool\n\nimport "fmt"\n'),
+        'package pool\n\nimport (\n\t"errors"\n\t"fmt"\n)\n\nfunc open(n int) error {\n'
+        '\treturn fmt.Errorf("pool %d: %w: %q", n, errNone, "x")\n}\n',
+        (
+            "pool/pool_test.go",
+            'package pool\n\nimport (\n\t"errors"\n\t"testing"\n)\n\nfunc TestPoolsWithoutReaders(t *testing.T) {\n'
+            '\tif err := open(2); err.Error() != `pool 2: no readers: "x"` {\n\t\tt.Fatal(errors.Unwrap(err))\n\t}\n}\n',
+        ),
+        [
+            "`func open(n int) error` in `pool/pool.go`",
+            'The text `"pool %d: %w: %q"`, as in `"pool 2: no readers: "x""`, in `pool/pool.go`.',
+        ],
+    ),
     "a Rust function of an impl": (
         ("src/pool.rs", "pub struct Pool;\n"),
         "pub struct Pool;\n\nimpl Pool {\n    /// Waits for all readers.\n"

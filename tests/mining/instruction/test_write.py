@@ -222,3 +222,37 @@ def test_no_line_of_a_body_stands_in_an_instruction_whatever_the_message_quotes(
 
     assert not leaks(outside, patch_lines(changed))
     assert not any(each in written.text for each in body)
+
+
+def test_names_of_tests_in_other_languages_are_read_as_words() -> None:
+    test = "package pool\n\nfunc TestSlowReadersAreWaitedFor(t *testing.T) {\n\tpool.Wait()\n}\n"
+    changed = change(
+        "Wait for slow readers",
+        source={"pool.go": ("package pool\n", "package pool\n\nvar x = 1\n")},
+        tests={"pool_test.go": (None, test)},
+        fail_to_pass=[
+            "example.com/pool::TestSlowReadersAreWaitedFor",
+            "example.com/pool::TestSlowReadersAreWaitedFor/two_at_once",
+        ],
+    )
+
+    assert "- Slow Readers Are Waited For (two at once)\n" in instruction(changed).text
+
+
+def test_a_new_package_of_go_is_stated_by_its_names() -> None:
+    changed = change(
+        "Add sets of readers",
+        source={
+            "set/set.go": (None, "package set\n\n// Of makes a set.\nfunc Of(values ...int) Set {\n\treturn nil\n}\n")
+        },
+        tests={
+            "set/set_test.go": (
+                None,
+                'package set_test\n\nimport (\n\t"testing"\n\n\t"example.com/kit/set"\n)\n\n'
+                "func TestSetsOfReaders(t *testing.T) {\n\tset.Of(1)\n}\n",
+            )
+        },
+        missing_names=["set"],
+    )
+
+    assert instruction(changed).interface == ("`func Of(values ...int) Set` in `set/set.go`: Of makes a set.",)

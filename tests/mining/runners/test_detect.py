@@ -156,7 +156,7 @@ def test_go_modules_in_folders_are_entered() -> None:
     runner = detect_runner(list(files), lambda path: files[path].encode() if path in files else None)
 
     assert isinstance(runner, GoRunner)
-    assert "(cd tools && go test -json -count=1 ./x)" in runner.command(["tools/x/x_test.go"], REPORT)
+    assert "(cd tools && go test -json -count=1 -vet=off ./x)" in runner.command(["tools/x/x_test.go"], REPORT)
     assert runner.covers("tools/x/x_test.go", "TestA", "example.com/b/x::TestA")
     assert "./..." in runner.command([], REPORT)
 

@@ -78,7 +78,7 @@ def _last_name(name: str) -> str:
 
 def _module_name(path: str) -> str:
     pure = PurePosixPath(path)
-    return pure.parent.name if pure.stem in ("__init__", "index", "mod") else pure.stem
+    return pure.parent.name if pure.stem in ("__init__", "index", "mod") or pure.suffix == ".go" else pure.stem
 
 
 def _used_declarations(source: AddedSource, tests: FailingTests) -> Iterator[Declaration]:
@@ -138,6 +138,8 @@ def _is_imported(path: str, imports: frozenset[str]) -> bool:
     """Whether an import names a new file: as a module with dots, or as a path."""
     pure = PurePosixPath(path)
     parts = list(pure.with_suffix("").parts)
+    if pure.suffix == ".go":  # a package is a folder, and its import has the name of the module before it
+        return any(f"/{name}".endswith(f"/{pure.parent}") for name in imports)
     stem = parts[:-1] if pure.stem in ("__init__", "index", "mod") else parts
     for name in imports:
         named = [part for part in re.split(r"[./:]+", name.removesuffix(pure.suffix)) if part]

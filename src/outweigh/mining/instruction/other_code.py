@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, DeclarationKind, TestFunction
+from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, DeclarationKind, LiteralText, TestFunction
 from outweigh.mining.instruction.declaration_patterns import OWNERS, PATTERNS, TESTS
 from outweigh.mining.instruction.masking import MaskedCode, mask
 from outweigh.mining.instruction.python_code import first_sentence
@@ -24,19 +24,21 @@ _DESTRUCTURED = re.compile(
     r"\b(?:const|let|var)[ \t]*[{\[]([^}\]]*)[}\]]|\(([\w$,\s=]*)\)[ \t]*=>|\bfunction[ \t]*\w*\(([\w$,\s]*)\)"
 )
 _IMPORT = re.compile(r"(?:\bfrom|\bimport|\brequire\w*|\buse|\binclude)\b[ \t(<]*\Z")
+_IMPORT_BLOCK = re.compile(r"^import[ \t]*\([^)]*\)", re.MULTILINE)
 
 
 def other_facts(path: str, text: str) -> CodeFacts:
     """Take a file apart as far as patterns can."""
     code = mask(path, text)
+    imported = dict(_imported_literals(code))
     return CodeFacts(
         declarations=tuple(dict.fromkeys(_declarations(path, code))),
-        texts=tuple((code.line_of(position), literal) for position, literal in code.literals),
+        texts=tuple((code.line_of(at), literal) for at, literal in code.literals if at not in imported),
         used=frozenset(_with_lines(code, _IDENTIFIER)),
         members=frozenset(_with_lines(code, _MEMBER)),
         passed=frozenset(_with_lines(code, _KEY)),
         bound=frozenset(_bound(code.masked)),
-        imports=frozenset(_imports(code)),
+        imports=frozenset([*(literal.parts[0] for literal in imported.values()), *_named_imports(code)]),
         raised=tuple(re.findall(r"\b(?:throw|raise)[ \t]+(?:new[ \t]+)?([A-Za-z_][\w.]*)", code.masked)),
         tests=tuple(_tests(code)),
         prose_lines=frozenset(_prose_lines(code)),
@@ -56,10 +58,16 @@ def _bound(masked: str) -> Iterator[str]:
         yield from _IDENTIFIER.findall(" ".join(group for group in match.groups() if group))
 
 
-def _imports(code: MaskedCode) -> Iterator[str]:
+def _imported_literals(code: MaskedCode) -> Iterator[tuple[int, LiteralText]]:
+    """The literals that name what is imported, with their positions."""
+    blocks = [match.span() for match in _IMPORT_BLOCK.finditer(code.masked)] if code.family == "go" else []
     for position, literal in code.literals:
-        if _IMPORT.search(code.masked, max(0, position - 40), position):
-            yield literal.parts[0]
+        inside = any(first <= position < last for first, last in blocks)
+        if inside or _IMPORT.search(code.masked, max(0, position - 40), position):
+            yield position, literal
+
+
+def _named_imports(code: MaskedCode) -> Iterator[str]:
     for match in re.finditer(r"^[ \t]*(?:import|use|using|package)[ \t]+([\w.:{}, *]+)", code.masked, re.MULTILINE):
         yield match[1].strip()
 

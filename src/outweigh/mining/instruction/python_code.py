@@ -29,24 +29,25 @@ _LONGEST_VALUE = 40
 def python_facts(path: str, text: str) -> CodeFacts:
     """Take a Python file apart; raise SyntaxError or ValueError where it is none."""
     tree = ast.parse(text)
-    documentation = set(_documentation(tree))
-    used, members, bound = _names(tree)
+    nodes = list(ast.walk(tree))  # of large files this takes long, so once
+    documentation = set(_documentation(nodes))
+    used, members, bound = _names(nodes)
     return CodeFacts(
         declarations=tuple(_declarations(path, tree)),
-        texts=tuple(sorted(_texts(tree, {id(node) for node in documentation}), key=lambda found: found[0])),
+        texts=tuple(sorted(_texts(nodes, {id(node) for node in documentation}), key=lambda found: found[0])),
         used=frozenset(used),
         members=frozenset(members),
-        passed=frozenset((n.lineno, n.arg) for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg),
+        passed=frozenset((n.lineno, n.arg) for n in nodes if isinstance(n, ast.keyword) and n.arg),
         bound=frozenset(bound),
-        imports=frozenset(_imports(tree)),
-        raised=tuple(_raised(tree)),
+        imports=frozenset(_imports(nodes)),
+        raised=tuple(_raised(nodes)),
         tests=tuple(_tests(tree)),
         prose_lines=frozenset(_prose_lines(text, documentation)),
     )
 
 
-def _documentation(tree: ast.AST) -> Iterator[ast.Constant]:
-    for node in ast.walk(tree):
+def _documentation(nodes: Sequence[ast.AST]) -> Iterator[ast.Constant]:
+    for node in nodes:
         for _, value in ast.iter_fields(node):
             if isinstance(value, list):
                 for statement in value:
@@ -63,9 +64,9 @@ def _prose_lines(text: str, documentation: set[ast.Constant]) -> Iterator[int]:
             yield number
 
 
-def _names(tree: ast.AST) -> tuple[set[tuple[int, str]], set[tuple[int, str]], set[str]]:
+def _names(nodes: Sequence[ast.AST]) -> tuple[set[tuple[int, str]], set[tuple[int, str]], set[str]]:
     used, members, bound = set(), set(), set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
                 used.add((node.lineno, name))
@@ -88,8 +89,8 @@ def _names(tree: ast.AST) -> tuple[set[tuple[int, str]], set[tuple[int, str]], s
     return used, members, bound
 
 
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         match node:
             case ast.ImportFrom(module=module, names=names):
                 yield module or ""
@@ -98,8 +99,8 @@ def _imports(tree: ast.AST) -> Iterator[str]:
                 yield from (alias.name for alias in names)
 
 
-def _raised(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _raised(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         match node:
             case ast.Raise(exc=ast.expr() as raised) if name := _last_name(raised):
                 yield name
@@ -118,9 +119,9 @@ def _tests(node: ast.AST, group: str = "") -> Iterator[TestFunction]:
             yield from _tests(child, group)
 
 
-def _texts(tree: ast.AST, documentation: set[int]) -> Iterator[tuple[int, LiteralText]]:
-    inner = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in node.values}
-    for node in ast.walk(tree):
+def _texts(nodes: Sequence[ast.AST], documentation: set[int]) -> Iterator[tuple[int, LiteralText]]:
+    inner = {id(value) for node in nodes if isinstance(node, ast.JoinedStr) for value in node.values}
+    for node in nodes:
         match node:
             case ast.Constant(value=str(value)) if id(node) not in documentation and id(node) not in inner:
                 yield node.lineno, LiteralText((value,))

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from outweigh.mining.instruction.code_facts import LiteralText
 
-_PLACEHOLDER = re.compile(r"\{[^{}\n]{0,40}\}|%[-+ #0]*[\d.*]*[sdifvqrxXc]|\$\w+")
+_VERB = r"%[-+#0]*[\d.*]*l?[sdiufegvqrwtTpxXc]"
+_PLACEHOLDER = re.compile(rf"\{{[^{{}}\n]{{0,40}}\}}|{_VERB}|\$\w+")
 _REGULAR = re.compile(r"\\[dwsDWSbB][+*?]?|\(\?[:=!][^)]*\)|\.[*+]\??|[\^$()|?+*]|\[[^\]]*\][+*?]?")
 _IS_REGULAR = re.compile(r"\(\?|\\[sdwSDWb](?![a-z])|\[\^|\.\*")
 _SHORTEST_PART = 6
@@ -62,8 +63,9 @@ def quoted_pieces(text: LiteralText, written: frozenset[str]) -> tuple[str, ...]
 
 def filled_in(text: LiteralText, written: frozenset[str]) -> str | None:
     """A text of a test that has all fixed parts with values between them; it shows their order and form."""
-    parts = [part for part in text.parts if part.strip()]
-    if not text.fields or sum(map(len, parts)) < _SHORTEST_PART:
+    parts = _telling_parts(text)
+    is_filled_in = text.fields or any(re.search(_VERB, part) for part in text.parts)
+    if not is_filled_in or sum(map(len, parts)) < _SHORTEST_PART:
         return None
     fitting = (each for each in written if len(each) <= _LONGEST_EXAMPLE and _in_order(parts, each))
     return min(fitting, key=lambda each: (len(each), each), default=None)

@@ -156,8 +156,11 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests, changed
 
 def _cases(test: TestFunction, reported: Iterable[str]) -> str:
     """The cases of a test that fail, where the runner names them and there are few."""
-    named = rf"(?:^|\W){re.escape(test.title)}\[([\w .,:/-]{{1,{_LONGEST_CASE}}})\]$"
-    cases = sorted({found[1] for name in reported if (found := re.search(named, name))})
+    in_brackets = rf"\[([\w .,:/-]{{1,{_LONGEST_CASE}}})\]"
+    after_slash = rf"/([^\n]{{1,{_LONGEST_CASE}}})"  # as Go names them, with `_` for spaces
+    named = re.compile(rf"(?:^|\W){re.escape(test.title)}(?:{in_brackets}|{after_slash})$")
+    found = filter(None, map(named.search, reported))
+    cases = sorted({case[1] or case[2].replace("_", " ") for case in found})
     telling = [case for case in cases if re.search(r"[^\W\d_]{2}", case)]
     return f" ({', '.join(telling)})" if telling and len(telling) <= _MOST_CASES else ""
 
@@ -165,15 +168,20 @@ def _cases(test: TestFunction, reported: Iterable[str]) -> str:
 def _readable_test(test: TestFunction) -> str:
     group = test.group
     if re.fullmatch(r"\w+", group):
-        bare = re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)
-        group = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", bare).strip(" _")
+        group = _split_words(re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)).strip(" _")
     return ": ".join(part for part in (group, _readable(test.title), test.contract) if part)
 
 
 def _readable(title: str) -> str:
     if re.fullmatch(r"\w+", title):
-        return re.sub(r"^tests?_+", "", title).replace("_", " ").strip()
+        bare = re.sub(r"^(?:tests?_+|(?:Test|Example|Fuzz|test)_*(?=[A-Z0-9]))", "", title).replace("_", " ").strip()
+        return bare if re.search(r"\s", bare) else _split_words(bare)
     return " ".join(title.split())
+
+
+def _split_words(name: str) -> str:
+    """A name such as `KeyIsEvicted` in words."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
 
 
 def _joined(blocks: list[str]) -> str:
