@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / "action.yml"
 GITHUB = ROOT / "examples" / "ci" / "github.yml"
+PLUGIN = ROOT / "examples" / "ci" / "plugin.yml"
 GITLAB = ROOT / "examples" / "ci" / "gitlab.yml"
 OWN = ROOT / ".github" / "workflows" / "ci.yml"
 BIN = Path(sys.executable).parent
@@ -29,6 +30,7 @@ def checked(*command: str) -> str:
     [
         ("vendor.github-actions", ACTION, ()),
         ("vendor.github-workflows", GITHUB, ()),
+        ("vendor.github-workflows", PLUGIN, ()),
         ("vendor.github-workflows", OWN, ()),
         ("vendor.gitlab-ci", GITLAB, ("--data-transform", "gitlab-ci")),
     ],
@@ -41,6 +43,7 @@ def test_no_known_weakness_is_found(tmp_path: Path) -> None:
     workflows = tmp_path / ".github" / "workflows"
     workflows.mkdir(parents=True)
     shutil.copy(GITHUB, workflows / "outweigh.yml")
+    shutil.copy(PLUGIN, workflows / "plugin.yml")
     shutil.copy(OWN, workflows / "ci.yml")
     shutil.copy(ACTION, tmp_path / "action.yml")
 
@@ -48,7 +51,7 @@ def test_no_known_weakness_is_found(tmp_path: Path) -> None:
     checked(str(BIN / "zizmor"), "--offline", "--no-progress", "--min-severity=medium", str(tmp_path))
 
 
-@pytest.mark.parametrize("file", [ACTION, GITHUB, OWN])
+@pytest.mark.parametrize("file", [ACTION, GITHUB, PLUGIN, OWN])
 def test_every_foreign_action_is_pinned_to_a_commit(file: Path) -> None:
     used = [name for name in re.findall(r"uses: (\S+)", file.read_text()) if name != "./"]
 

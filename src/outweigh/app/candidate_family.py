@@ -18,6 +18,7 @@ from outweigh.compare.nearest_runs import keep_nearest_runs
 from outweigh.compare.stale_runs import ANEW_BY_OPTION, changed_agents, mark_earlier_runs, set_stale_aside
 from outweigh.errors import EvidenceError
 from outweigh.model.arm import ArmIdentity, ChangeKind
+from outweigh.model.plugin_files import PLUGIN_FOLDER
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.score.composite import Profile
 from outweigh.store.experiment_file import ExperimentFile
@@ -100,7 +101,13 @@ def _changed_skills(stores: StoreSet, baseline: str, candidate: str) -> tuple[st
     setup = stores.setup(baseline, (candidate,))
     changes = () if setup is None else setup.changes(candidate) or ()
     places = (PurePosixPath(one.path).parts for one in changes if one.change is not ChangeKind.REMOVED)
-    return tuple(dict.fromkeys(parts[parts.index("skills") + 1] for parts in places if "skills" in parts[:-2]))
+    return tuple(dict.fromkeys(_skill_name(parts) for parts in places if "skills" in parts[:-2]))
+
+
+def _skill_name(parts: tuple[str, ...]) -> str:
+    """The name by the folder; that of a plugin's skill begins with the name of the plugin."""
+    folder = parts[parts.index("skills") + 1]
+    return f"{parts[1]}:{folder}" if parts[0] == PLUGIN_FOLDER else folder
 
 
 def decide_family(

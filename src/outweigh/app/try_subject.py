@@ -16,12 +16,12 @@ import msgspec
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.agent_files import SKILL_FILE, configuration_kind, imported_paths
 from outweigh.model.arm import McpServer
+from outweigh.model.plugin_files import PLUGIN_FOLDER, PLUGIN_MANIFEST, PluginFiles
 from outweigh.model.provider import variables_in
 from outweigh.plugins import installed_file_locations
 from outweigh.ports.suites import DraftFile
 from outweigh.workspace.revisions import REVISION_FILE_LIMIT, REVISION_TOTAL_LIMIT, GitRevisions
 
-PLUGIN_MANIFEST = ".claude-plugin/plugin.json"
 SERVERS_FILE = ".mcp.json"
 PLUGIN_AGENT = "claude-code"
 SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", ".venv", "outweigh-try", "outweigh-runs"})
@@ -182,7 +182,8 @@ class NamedSubject:
                 )
             case SubjectKind.PLUGIN:
                 folder = self._plugin_folder
-                laid = {f"{folder}/{path}": file for path, file in files.items()}
+                evals = PluginFiles({path: file.content for path, file in files.items()}, folder).eval_folder
+                laid = {f"{folder}/{path}": file for path, file in files.items() if not path.startswith(f"{evals}/")}
                 return ArmAddition(files=laid, flags=("--plugin-dir", folder) if laid else ())
         named = {self._place(path): file for path, file in files.items()}
         imported = _imported_files(named, self._top) if files is self._now else {}
@@ -191,7 +192,7 @@ class NamedSubject:
     @property
     def _plugin_folder(self) -> str:
         """Where the plugin is in a workspace: as in the repository, unless the repository itself is the plugin."""
-        return f".claude-plugins/{self._name}" if self._inside in (None, ".") else str(self._inside)
+        return f"{PLUGIN_FOLDER}/{self._name}" if self._inside in (None, ".") else str(self._inside)
 
     def _without(self, agent: str, added: set[str]) -> tuple[str, ...]:
         own = [] if self._inside in (None, ".") else [str(self._inside)]

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from outweigh.engine.declared_configuration import DeclaredItem, DeclaredKind
+from outweigh.engine.server_check import working_servers
 from outweigh.errors import quote_names
 from outweigh.model.agent_files import ConfigurationKind
 from outweigh.model.run_record import ObservedSetup
@@ -46,6 +47,7 @@ class ConfigurationSources:
             DeclaredKind.COMMAND: self.reported.commands,
             DeclaredKind.HOOK: self.reported.hooks,
             DeclaredKind.PLUGIN: self.reported.plugins,
+            DeclaredKind.SERVER: working_servers(self.reported),
         }.get(kind)
 
     def shows(self, item: DeclaredItem) -> bool:

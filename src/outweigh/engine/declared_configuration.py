@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
 from outweigh.model.agent_files import AgentFileLocations, ConfigurationKind, configuration_kind, read_skill
 from outweigh.model.arm import Arm
 from outweigh.model.json_text import try_decode_json
+from outweigh.model.plugin_files import PluginFiles, plugin_folders
 from outweigh.model.untrusted_json import as_dict, as_list, as_str
 from outweigh.model.usage import Component
 from outweigh.ports.gateways import ArmMarker
@@ -43,6 +43,7 @@ class DeclaredKind(StrEnum):
     COMMAND = "command"
     HOOK = "hook"
     PLUGIN = "plugin"
+    SERVER = "MCP server"
     RULE = "rule"
     FOLDER_INSTRUCTIONS = "instructions for a folder"
 
@@ -65,12 +66,41 @@ def declared_items(
     for file in arm.overlay:
         for item in _items_of_file(arm, file.path, overlays[file.sha256], markers, places):
             found.setdefault((item.kind, item.name), item)
-    for folder in _plugin_folders(arm):
-        manifest = next((file for file in arm.overlay if file.path == f"{folder}/.claude-plugin/plugin.json"), None)
-        stated = {} if manifest is None else as_dict(try_decode_json(overlays[manifest.sha256]))
-        name = as_str(stated.get("name")) or PurePosixPath(folder).name
-        found.setdefault((DeclaredKind.PLUGIN, name), DeclaredItem(kind=DeclaredKind.PLUGIN, name=name))
+    for plugin in declared_plugins(arm, overlays):
+        for item in _items_of_plugin(plugin, markers):
+            found.setdefault((item.kind, item.name), item)
     return tuple(found.values())
+
+
+def declared_plugins(arm: Arm, overlays: Mapping[str, bytes]) -> tuple[PluginFiles, ...]:
+    """The plugins whose folders the arm's flags name, and that are among its files."""
+    return tuple(
+        PluginFiles(
+            {
+                file.path.removeprefix(f"{folder}/"): overlays[file.sha256]
+                for file in arm.overlay
+                if file.path.startswith(f"{folder}/")
+            },
+            folder,
+        )
+        for folder in plugin_folders(arm.flags)
+    )
+
+
+def _items_of_plugin(plugin: PluginFiles, markers: dict[str, ArmMarker]) -> Iterator[DeclaredItem]:
+    """The plugin itself and what it brings, under the names that Claude Code lists; its skills are apart."""
+    yield DeclaredItem(kind=DeclaredKind.PLUGIN, name=plugin.name)
+    for settings in plugin.hooks():
+        yield from _hooks(settings)
+    for path, content in plugin.agents():
+        name, text = _read_description(PurePosixPath(path), content)
+        _mark_role(name, PurePosixPath(path), content, markers)
+        yield _described(DeclaredKind.SUB_AGENT, (f"{plugin.name}:{name}", text), markers, Component.TOOL_SCHEMA)
+    for name, content in plugin.commands():
+        text = _read_description(PurePosixPath(f"{name}.md"), content)[1]
+        yield _described(DeclaredKind.COMMAND, (f"{plugin.name}:{name}", text), markers, Component.SKILL_PROMPT)
+    for name in plugin.servers():
+        yield DeclaredItem(kind=DeclaredKind.SERVER, name=f"plugin:{plugin.name}:{name}")
 
 
 _MODEL_LINE = re.compile(rb"^model: *[\"']?([^\s\"'#]+)", re.MULTILINE)
@@ -185,11 +215,3 @@ def _enabled_plugins(settings: Mapping[str, Any]) -> Iterator[DeclaredItem]:
     for name, is_enabled in as_dict(settings.get("enabledPlugins")).items():
         if is_enabled is True:
             yield DeclaredItem(kind=DeclaredKind.PLUGIN, name=name.partition("@")[0])
-
-
-def _plugin_folders(arm: Arm) -> Iterator[str]:
-    """The folders that `--plugin-dir` names."""
-    for flag, following in pairwise((*arm.flags, "")):
-        name, has_value, value = flag.partition("=")
-        if name == "--plugin-dir":
-            yield str(PurePosixPath(value if has_value else following))

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from outweigh.engine.compose_parts import ComposedArm, SuiteParts, merge_hooks
+from outweigh.engine.load_plugins import describe_plugin, path_in_repository, read_plugin_at, read_plugin_folder
 from outweigh.engine.load_server import refuse_bad_server
 from outweigh.engine.tree_digest import paths_below, refuse_link_out
 from outweigh.errors import UsageError
@@ -23,6 +24,7 @@ from outweigh.model.agent_files import (
 )
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec, OverlayFile
 from outweigh.model.parse import inherit
+from outweigh.model.plugin_files import PLUGIN_FOLDER
 from outweigh.model.provider import NamedProviderSpec
 from outweigh.ports.workspaces import RevisionFile, Revisions
 
@@ -122,7 +124,11 @@ class ArmFiles:
         return place
 
     def of_revision(self, name: str, spec: ArmSpec, where: str) -> Iterable[OverlayFile]:
-        """The files that an arm takes from a git revision; `origins` records which one."""
+        """The files that an arm takes from a git revision; `origins` records which one.
+
+        Of an arm with plugins these are its plugins alone, unless it names others: what lies beside a plugin in its
+        repository is not what its users get.
+        """
         if self._revisions is None:
             if spec.from_git is not None:
                 raise UsageError(f"{where}.from_git: the repository is unknown, so arms from git cannot be read here.")
@@ -130,9 +136,29 @@ class ArmFiles:
         origin = revision_origin(spec, self._revisions, where)
         if origin is not None:
             self.origins[name] = origin
+            if spec.plugins and spec.git_folder is None and not spec.git_paths:
+                return
             places = self.locations_of(spec.agent or "")
             for file in revision_files(origin, spec.agent or "", spec.git_paths, self._revisions, places):
                 yield self.keep(file.path, file.content, executable=file.executable)
+
+    def plugins(self, name: str, spec: ArmSpec, where: str) -> Iterable[tuple[str, OverlayFile]]:
+        """The files of an arm's plugins, each with the folder of its plugin in the workspace.
+
+        Those of an arm from git come from its commit, which may lack a plugin that the other commit has.
+        """
+        origin = self.origins.get(name)
+        for path in spec.plugins:
+            place = (self._folder / path).resolve()
+            if origin is None or self._revisions is None:
+                tree = read_plugin_folder(place, where)
+            else:
+                tree = read_plugin_at(
+                    self._revisions, origin.commit, path_in_repository(place, self._folder.resolve(), where)
+                )
+            target = f"{PLUGIN_FOLDER}/{describe_plugin(tree, place.name).name}"
+            for file in tree.values():
+                yield target, self.keep(f"{target}/{file.path}", file.content, executable=file.executable)
 
     def below(self, root: Path, target: str) -> Iterable[OverlayFile]:
         """Every file of a folder, to be laid out below a path."""
@@ -177,6 +203,10 @@ def load_arm(
         laid.add(file, owner)
     for file in files.of_revision(name, spec, where):
         laid.add(file, None)
+    plugins: dict[str, None] = {}
+    for folder, file in files.plugins(name, spec, f"{where}.plugins"):
+        laid.add(file, None)
+        plugins[folder] = None
     if composed.hooks and places.hooks is not None:
         laid.replace(_with_hooks(composed, laid.find(places.hooks), files, places.hooks, where))
     overlay = laid.sorted()
@@ -191,7 +221,7 @@ def load_arm(
         extra_prompt=spec.extra_prompt,
         environment=spec.environment,
         secrets=tuple(spec.secrets),
-        flags=tuple(spec.flags),
+        flags=(*spec.flags, *(word for folder in plugins for word in (places.plugin_flag or "", folder))),
         options={**spec.options, **{key: str(path) for key, path in option_paths.items()}},
         option_files={key: sha256(path.read_bytes()).hexdigest() for key, path in option_paths.items()},
         provider=None if spec.provider is None else providers[spec.provider].identity,
@@ -204,6 +234,10 @@ def _refuse_unsupported(spec: ArmSpec, places: AgentFileLocations, where: str) -
     """Refuse skills and instructions that the agent would never read: the arm would differ in name only."""
     if spec.skills and not places.skills:
         raise UsageError(f"{where}.skills: {spec.agent} does not support skills; leave them out, or use another agent.")
+    if spec.plugins and places.plugin_flag is None:
+        raise UsageError(
+            f"{where}.plugins: {spec.agent} does not load plugins of Claude Code; leave them out, or use claude-code."
+        )
     if spec.instructions is not None and not places.instructions:
         raise UsageError(f"{where}.instructions: {spec.agent} reads no instruction file; use extra_prompt.")
 

@@ -20,6 +20,13 @@ OFFERED, DEFERRED, ANSWERED = "offered", "deferred", "answered"
 """States in our own words: its tools were in the requests, could be searched for, or it answered the agent."""
 
 
+def working_servers(reported: ObservedSetup) -> tuple[str, ...] | None:
+    """The servers that the agent reports as connected; None where it reports none of its servers."""
+    if reported.mcp_servers is None:
+        return None
+    return tuple(server.name for server in reported.mcp_servers if server.state in WORKING_SERVER_STATES)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCheck:
     """The servers that were seen, None where nothing could show any; every fault; and what could not be proven."""

@@ -14,6 +14,7 @@ from outweigh.engine.declared_configuration import (
     DeclaredKind,
     add_marker,
     declared_items,
+    declared_plugins,
     models_in_files,
 )
 from outweigh.engine.model_check import DeclaredModel, declared_model, model_faults, unproven_models
@@ -21,6 +22,7 @@ from outweigh.engine.server_check import ServerCheck, check_servers
 from outweigh.model.agent_files import AgentFileLocations, SkillText, read_skill
 from outweigh.model.arm import Arm
 from outweigh.model.markdown_sections import sent_pieces
+from outweigh.model.plugin_files import plugin_folders
 from outweigh.model.run_record import ObservedSetup
 from outweigh.model.usage import Component
 from outweigh.ports.agents import Agent, ServerEvidence, agent_file_locations
@@ -135,10 +137,16 @@ def expected_setup(
 def _expected_skills(
     arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker], places: AgentFileLocations
 ) -> tuple[ExpectedItem, ...]:
+    """The skills of an arm; those of a plugin go by the name of the plugin and their own."""
     found: dict[str, SkillText] = {}
+    within_plugins = tuple(f"{folder}/" for folder in plugin_folders(arm.flags))
     for file in arm.overlay:
-        if (folder := places.skill_folder(file.path)) is not None:
+        if (folder := places.skill_folder(file.path)) is not None and not file.path.startswith(within_plugins):
             found.setdefault(folder, read_skill(overlays[file.sha256], folder))
+    for plugin in declared_plugins(arm, overlays):
+        for folder, content in plugin.skills():
+            skill = read_skill(content, folder)
+            found[f"{plugin.name}:{folder}"] = skill._replace(name=f"{plugin.name}:{skill.name}")
     return tuple(
         ExpectedItem(
             name=skill.name,

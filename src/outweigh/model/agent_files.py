@@ -31,7 +31,7 @@ class AgentFileLocations(Struct, frozen=True, kw_only=True):
 
     `sub_agents` are the folders of its sub-agents' files, and `hooks` is the JSON file that has its hooks under the key
     "hooks"; without them, it has none. `always_sent` are the kinds that it describes to its model in every
-    conversation; of others nothing may be seen.
+    conversation; of others nothing may be seen. `plugin_flag` is the option that names the folder of a plugin.
     """
 
     skills: tuple[str, ...]
@@ -40,6 +40,7 @@ class AgentFileLocations(Struct, frozen=True, kw_only=True):
     always_sent: frozenset[ConfigurationKind] = frozenset()
     sub_agents: tuple[str, ...] = ()
     hooks: str | None = None
+    plugin_flag: str | None = None
 
     def skill_folder(self, path: str) -> str | None:
         """The name of the folder whose skill a file is; None for any other file."""
@@ -59,6 +60,7 @@ _LOCATIONS = {
         always_sent=_AGENTS_AND_COMMANDS,
         sub_agents=(".claude/agents",),
         hooks=".claude/settings.json",
+        plugin_flag="--plugin-dir",
     ),
     "cline": AgentFileLocations(skills=(), instructions=("AGENTS.md",)),
     "codex": AgentFileLocations(

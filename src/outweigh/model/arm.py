@@ -51,6 +51,7 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
     git_folder: WorkspacePath | None = None
     git_paths: list[WorkspacePath] = []  # noqa: RUF012
     skills: list[WorkspacePath] = []  # noqa: RUF012
+    plugins: list[WorkspacePath] = []  # noqa: RUF012
     instructions: str | None = None
     mcp_servers: dict[SafeName, McpServer] = {}  # noqa: RUF012
     extra_prompt: str | None = None

@@ -15,7 +15,7 @@ from outweigh.model.rubric import CategoryRubric, Rubric, rubric_from_categories
 from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import SuiteSpec
 
-_ADDED_LISTS = ("parts", "skills", "secrets", "flags", "git_paths")
+_ADDED_LISTS = ("parts", "skills", "plugins", "secrets", "flags", "git_paths")
 _ADDED_TABLES = ("mcp_servers", "environment", "options")
 
 

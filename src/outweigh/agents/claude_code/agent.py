@@ -15,6 +15,7 @@ from outweigh.agents.server_start import start_limit_seconds
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.model_name import bare_model_name
+from outweigh.model.plugin_files import plugin_folders
 from outweigh.model.provider import ProviderKind
 from outweigh.ports.agents import AttemptRequest
 
@@ -126,14 +127,21 @@ def _cloud_defaults(arm: Arm) -> dict[str, str]:
 def _may_have_hooks(arm: Arm) -> bool:
     """Whether the arm's own files can declare hooks, which then are to be shown. Older versions cannot show them."""
     has_settings = any(configuration_kind(file.path, arm.agent) is ConfigurationKind.SETTINGS for file in arm.overlay)
-    return has_settings or any(flag.startswith("--plugin-dir") for flag in arm.flags)
+    return has_settings or _has_plugins(arm)
+
+
+def _has_plugins(arm: Arm) -> bool:
+    return any(plugin_folders(arm.flags))
 
 
 def _server_arguments(arm: Arm, home: str) -> tuple[str, ...]:
-    """Options for the arm's tool servers and no others, unless its files include the project's."""
+    """Options for the arm's tool servers and no others, unless its files include the project's or a plugin.
+
+    Among no others, it counts those of plugins.
+    """
     named = ("--mcp-config", f"{home}/{_SERVERS}") if arm.mcp_servers else ()
     has_project_servers = any(file.path == _PROJECT_SERVERS for file in arm.overlay)
-    return named if has_project_servers else (*named, "--strict-mcp-config")
+    return named if has_project_servers or _has_plugins(arm) else (*named, "--strict-mcp-config")
 
 
 def _server_limit(arm: Arm) -> dict[str, str]:
