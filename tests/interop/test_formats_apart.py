@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.interop.foreign_suites import ab_suite, scylla_suite, skill_with_scenarios, skillci_suite
+from tests.interop.plugin_eval.plugins import a_plugin
 from tests.interop.skill_creator.skills import a_skill
 
 from outweigh.app.starter_suite import starter_files
@@ -12,6 +13,7 @@ from outweigh.plugins import adapter_names, load_adapter
 
 EXAMPLES: dict[str, Callable[[Path], Path]] = {
     "agent-ab": ab_suite,
+    "plugin-eval": a_plugin,
     "scylla": scylla_suite,
     "skill-creator": a_skill,
     "skill-validator": skill_with_scenarios,
