@@ -235,12 +235,8 @@ class _SuiteRun:
 
     def _open_store(self) -> FolderRunStore:
         """The store, with files of its own for every shard, so that the folders of shards can be copied into one."""
-        shard = self.request.shard
-        return (
-            FolderRunStore.open(self.folder)
-            if shard is None
-            else FolderRunStore.open(self.folder, writer=shard.file_name)
-        )
+        writer = "engine" if self.request.shard is None else self.request.shard.file_name
+        return FolderRunStore.open(self.folder, writer=writer, snapshot=self.versions.snapshot)
 
     def _begin(self, store: FolderRunStore, secrets: Collection[str]) -> None:
         store.refuse_damage(go_on_without=self.request.go_on_without)
@@ -322,7 +318,7 @@ class _SuiteRun:
         before = {record.run_id for record in _records(store)}
         with self.observer.watch_runs(self.plan, signals) as watch:
             ended = work(watch)
-        self._scan_for_cheats()
+        self._scan_for_cheats(store)
         note_drift(store, self.suite, self.observer.notify, self.versions.names)
         self.observer.runs_ended(
             RunSummary(
@@ -338,12 +334,12 @@ class _SuiteRun:
         )
         return ended.stop
 
-    def _scan_for_cheats(self) -> None:
+    def _scan_for_cheats(self, store: FolderRunStore) -> None:
         """Look through what the runs left behind; that nothing could be kept of it takes nothing from the runs."""
         from outweigh.app.scan import keep_scan  # noqa: PLC0415 - when the trials have ended
 
         try:
-            keep_scan(self.folder)
+            keep_scan(self.folder, _records(store))
         except UsageError as fault:
             self.observer.notify(f"the runs were not scanned for signs of cheating: {fault}")
 

@@ -4,7 +4,7 @@ A run is scanned once by the same rules. Nothing is decided here: findings are s
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from pkgutil import get_data
@@ -70,16 +70,23 @@ def scan_store(store: Store) -> Mapping[str, ArmScan]:
     return {arm: summarise_scans(keys, scans) for arm, keys in arms.items()}
 
 
-def keep_scan(folder: Path) -> None:
-    """The same without an answer, after runs were made or imported; nothing where no artifact was kept."""
+def keep_scan(folder: Path, runs: Sequence[RunRecord] | None = None) -> None:
+    """The same without an answer, after runs were made or imported; nothing where no artifact was kept.
+
+    `runs` are those of the store where the caller has read them.
+    """
     if ArtifactFolder.of_store(folder).exists():
-        readable = (located.record for located in Store.open(folder).records(lambda _: None))
-        runs = [record for record in readable if isinstance(record, RunRecord)]
-        if any(run.artifacts for run in runs):  # a folder may be left of an import that was killed
-            _scan_runs(folder, runs)
+        found = _readable_runs(folder) if runs is None else runs
+        if any(run.artifacts for run in found):  # a folder may be left of an import that was killed
+            _scan_runs(folder, found)
 
 
-def _scan_runs(folder: Path, runs: list[RunRecord]) -> dict[RunKey, RunScan]:
+def _readable_runs(folder: Path) -> list[RunRecord]:
+    readable = (located.record for located in Store.open(folder).records(lambda _: None))
+    return [record for record in readable if isinstance(record, RunRecord)]
+
+
+def _scan_runs(folder: Path, runs: Sequence[RunRecord]) -> dict[RunKey, RunScan]:
     artifacts, rules = ArtifactFolder.of_store(folder), bundled_rules().sha256
     kept = read_scan(folder)
     known = kept.by_run() if kept is not None and kept.rules_sha256 == rules else {}

@@ -11,15 +11,14 @@ import msgspec
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.reuse import anchor_repeats
 from outweigh.engine.trial_plan import PlannedRun, add_arm_runs
-from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.errors import UsageError, quote_names
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import AgentKind, RunRecord, TrialKey
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.store.arm_versions import ArmVersion, name_versions, versions_of
 from outweigh.store.experiment_changes import VersionNames
 from outweigh.store.experiment_file import ExperimentFile, read_experiment
-from outweigh.store.run_store import has_begun
-from outweigh.store.store import Store
+from outweigh.store.run_store import RunSnapshot, has_begun
 from outweigh.store.write_experiment import was_expected
 
 
@@ -27,15 +26,20 @@ from outweigh.store.write_experiment import was_expected
 class SuiteVersions:
     """A suite whose arms go by the names that its store has for them.
 
-    `experiment` is what the store was run for so far, None where nothing was run there; `runs` are its records. `new`
-    are the arms that begin now.
+    `experiment` is what the store was run for so far, None where nothing was run there; `snapshot` has its records.
+    `new` are the arms that begin now.
     """
 
     suite: LoadedSuite
     experiment: ExperimentFile | None
     names: VersionNames
     new: tuple[str, ...]
-    runs: Sequence[RunRecord]
+    snapshot: RunSnapshot
+
+    @property
+    def runs(self) -> Sequence[RunRecord]:
+        """The runs of the store."""
+        return self.snapshot.runs
 
     def extend_plan(self, plan: Sequence[PlannedRun], repeats: int) -> tuple[PlannedRun, ...]:
         """The plan with runs of the baseline that must be made anew, because its earlier ones are too old."""
@@ -128,14 +132,14 @@ def find_versions(suite: LoadedSuite, folder: Path, *, fresh_baseline: bool = Fa
     baseline = suite.spec.baseline
     names = {name: name for name in now}
     new: tuple[str, ...] = ()
-    runs: list[RunRecord] = []
+    snapshot = RunSnapshot((), {})
     if experiment is not None:
         # A changed baseline keeps its name, and is refused: all that is here was compared with the old one.
         names = {**name_versions(now, experiment.arms, experiment.versions), baseline: baseline}
         new = tuple(
             name for name in names.values() if name not in experiment.arms and not was_expected(name, experiment)
         )
-        runs = _readable_runs(folder)
+        snapshot = RunSnapshot.read(folder)
     if fresh_baseline and experiment is not None and not new:
         _require_fresh(names.values(), experiment)
     return SuiteVersions(
@@ -145,10 +149,10 @@ def find_versions(suite: LoadedSuite, folder: Path, *, fresh_baseline: bool = Fa
             names=names,
             begun_at=datetime.now(UTC),
             fresh_baseline=fresh_baseline,
-            has_results=any(run.trial.arm == baseline and run.status not in EXCLUDED_STATUSES for run in runs),
+            has_results=any(run.trial.arm == baseline and run.status not in EXCLUDED_STATUSES for run in snapshot.runs),
         ),
         new=new,
-        runs=runs,
+        snapshot=snapshot,
     )
 
 
@@ -164,18 +168,6 @@ def _require_fresh(names: Iterable[str], experiment: ExperimentFile) -> None:
 
 def _is_fresh(name: str, experiment: ExperimentFile) -> bool:
     return experiment.versions[name].fresh_baseline
-
-
-def _readable_runs(folder: Path) -> list[RunRecord]:
-    """Every run that can be read; damaged lines are dealt with when the store is opened."""
-    try:
-        return [
-            located.record
-            for located in Store.open(folder).records(lambda _: None)
-            if isinstance(located.record, RunRecord)
-        ]
-    except EvidenceError:  # attempts were begun, and none has a record yet
-        return []
 
 
 def _with_names(suite: LoadedSuite, names: Mapping[str, str]) -> LoadedSuite:

@@ -11,10 +11,10 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -44,35 +44,85 @@ ATTEMPT_LOGS = "attempts-*.log"
 _WRITER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
+@dataclass(frozen=True, slots=True)
+class RunSnapshot:
+    """The runs of a folder as they were read without its lock, and the state of every file that was read whole.
+
+    Opening the store takes over what was read from files that have not changed since, so that it is read once.
+    """
+
+    runs: tuple[RunRecord, ...]
+    files: "Mapping[Path, tuple[_FileState, tuple[Record, ...]]]"
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read every run; lines that cannot be read are dealt with when the store is opened."""
+        runs: list[RunRecord] = []
+        files: dict[Path, tuple[_FileState, tuple[Record, ...]]] = {}
+        for path in sorted(folder.glob(_RUNS)):
+            faults: list[InvalidLine] = []
+            with path.open("rb") as stream:
+                state = _file_state(os.fstat(stream.fileno()))
+                lines = stream.readlines(state[0])
+            found = tuple(each.record for each in decode_lines(lines, str(path), faults.append))
+            runs += [record for record in found if isinstance(record, RunRecord)]
+            # A last line without its line feed was never acknowledged.
+            if not faults and lines and lines[-1].endswith(b"\n"):
+                files[path] = state, found
+        return cls(tuple(runs), files)
+
+    def unchanged(self, path: Path) -> tuple[Record, ...] | None:
+        """What was read from a file, made durable; None where it is not what it was."""
+        state, records = self.files.get(path, (None, ()))
+        with path.open("rb") as stream:
+            if state is None or _file_state(os.fstat(stream.fileno())) != state:
+                return None
+            # The writer that was killed may have left lines that are whole and not yet on the disk.
+            os.fsync(stream.fileno())
+        return records
+
+
+_FileState = tuple[int, int, int]
+
+
+def _file_state(found: os.stat_result) -> _FileState:
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
 class FolderRunStore:
     """A RunStore that one process holds at a time; its threads share it. `open` starts, `close` ends.
 
+    Records are read when it is opened, and those that it appends are remembered, so that nothing is read twice.
     `repairs` lists every line that could not be read when the folder was opened: one that was torn at the end of a log
     is cut off, all others stay, are copied to a file of their own (`damaged-*`) and are skipped.
     """
 
-    def __init__(self, folder: Path, writer: str) -> None:
+    def __init__(self, folder: Path, writer: str, snapshot: RunSnapshot | None = None) -> None:
         self.folder = folder
+        self._snapshot = snapshot
         self.repairs: list[InvalidLine] = []
         self._log_repairs: list[LogRepair] = []
-        self._run_file = folder / _RUNS.replace("*", writer)
-        self._runs = AppendLog(self._run_file)
-        self._judgment_file = folder / _JUDGMENTS.replace("*", writer)
-        self._judgments = AppendLog(self._judgment_file)
+        self._runs = AppendLog(folder / _RUNS.replace("*", writer))
+        self._judgments = AppendLog(folder / _JUDGMENTS.replace("*", writer))
         self._attempts = AppendLog(folder / ATTEMPT_LOGS.replace("*", writer))
         self._artifacts = ArtifactFolder.of_store(folder)
+        self._finished: dict[TrialKey, list[RunRecord]] = defaultdict(list)
+        self._judged: dict[str, list[Judgment]] = defaultdict(list)
         self._recorded: set[tuple[str, int]] = set()
         self._abandoned: dict[tuple[str, int], Attempt] = {}
         self._noting = Lock()
         self._held = ExitStack()
 
     @classmethod
-    def open(cls, folder: Path, *, writer: str = "engine") -> Self:
-        """Lock the folder for this process, make it where it is missing, and repair what a killed process left."""
+    def open(cls, folder: Path, *, writer: str = "engine", snapshot: RunSnapshot | None = None) -> Self:
+        """Lock the folder for this process, make it where it is missing, and repair what a killed process left.
+
+        What a snapshot has of files that have not changed since is not read again.
+        """
         if not _WRITER.fullmatch(writer):
             raise UsageError(f"{writer!r} cannot name a writer; use letters, digits, dots, dashes and underscores.")
         refuse_bundle(folder)
-        store = cls(folder, writer)
+        store = cls(folder, writer, snapshot)
         try:
             store._open()
         except OSError as fault:
@@ -121,6 +171,7 @@ class FolderRunStore:
             with self._noting:
                 self._recorded.discard(key)
             raise self._not_kept(f"the record of {record.run_id!r}", fault) from fault
+        self._keep_in_mind(record)
         self._abandoned.pop(key, None)
 
     def append_judgment(self, judgment: Judgment) -> None:
@@ -130,6 +181,7 @@ class FolderRunStore:
             self._judgments.append(line)
         except OSError as fault:
             raise self._not_kept(f"the judgment of {judgment.run_id!r}", fault) from fault
+        self._keep_in_mind(judgment)
 
     def keep(self, content: bytes) -> str:
         """Keep an artifact, durably, and return the SHA-256 it is found by."""
@@ -143,24 +195,15 @@ class FolderRunStore:
         return self._artifacts.read(digest)
 
     def finished(self) -> Mapping[TrialKey, Sequence[RunRecord]]:
-        """All records so far, by (task, arm, repeat), in order of attempts.
-
-        Read from the files each time, so that a long experiment does not have to fit in memory.
-        """
-        found: dict[TrialKey, list[RunRecord]] = defaultdict(list)
-        for record in self._read(_RUNS):
-            if isinstance(record, RunRecord):
-                found[record.trial.task_id, record.trial.arm, record.trial.repeat].append(record)
+        """All records so far, by (task, arm, repeat), in order of attempts."""
+        with self._noting:
+            found = {where: tuple(records) for where, records in self._finished.items()}
         return {where: sorted(records, key=lambda record: record.attempt) for where, records in found.items()}
 
     def judgments(self) -> Mapping[str, Sequence[Judgment]]:
         """All judgments so far, by the run's id, in the order in which they were given."""
-        found: dict[str, list[Judgment]] = defaultdict(list)
-        # What was imported may hold runs and judgments in one file.
-        for record in chain(self._read(_RUNS), self._read(_JUDGMENTS)):
-            if isinstance(record, Judgment):
-                found[record.run_id].append(record)
-        return found
+        with self._noting:
+            return {run_id: list(given) for run_id, given in self._judged.items()}
 
     @property
     def begun(self) -> bool:
@@ -181,14 +224,19 @@ class FolderRunStore:
         self._held.callback(self._runs.close)
         self._held.callback(self._judgments.close)
         self._artifacts.sweep()
-        self._repair(_RUNS, self._note_record)
-        self._repair(_JUDGMENTS, decode)
+        self._repair(_RUNS, self._note_line, self._snapshot)
+        self._snapshot = None
+        self._repair(_JUDGMENTS, self._note_line)
         self._repair(_PREFERENCES, decode)
         self._repair(CHOICES_FILE, decode)
         self._repair(ATTEMPT_LOGS, self._note_attempt)
 
-    def _repair(self, pattern: str, take: Callable[[bytes], object]) -> None:
+    def _repair(self, pattern: str, take: Callable[[bytes], object], snapshot: RunSnapshot | None = None) -> None:
         for path in sorted(self.folder.glob(pattern)):
+            if snapshot is not None and (known := snapshot.unchanged(path)) is not None:
+                for record in known:
+                    self._note_record(record)
+                continue
             repair = repair_log(path, take)
             self._log_repairs.append(repair)
             self.repairs += (*repair.damaged, *(() if repair.torn is None else (repair.torn,)))
@@ -197,10 +245,21 @@ class FolderRunStore:
                 path.unlink()
                 sync_folder(self.folder)
 
-    def _note_record(self, line: bytes) -> None:
-        record = decode(line)
+    def _note_line(self, line: bytes) -> None:
+        self._note_record(decode(line))
+
+    def _note_record(self, record: Record) -> None:
         if isinstance(record, RunRecord):
             self._recorded.add((record.run_id, record.attempt))
+        self._keep_in_mind(record)
+
+    def _keep_in_mind(self, record: Record) -> None:
+        """What was imported may hold runs and judgments in one file."""
+        with self._noting:
+            if isinstance(record, RunRecord):
+                self._finished[record.trial.key].append(record)
+            elif isinstance(record, Judgment):
+                self._judged[record.run_id].append(record)
 
     def _note_attempt(self, line: bytes) -> None:
         attempt = unseal_attempt(line)
@@ -213,28 +272,6 @@ class FolderRunStore:
             if key in self._recorded:
                 raise ValueError(f"attempt {key[1]} of run {key[0]!r} has a record already; records never change")
             self._recorded.add(key)
-
-    def _read(self, pattern: str) -> Iterator[Record]:
-        try:
-            for path in sorted(self.folder.glob(pattern)):
-                for located in decode_lines(self._durable_lines(path), str(path), self._note_invalid):
-                    yield located.record
-        except OSError as fault:
-            raise EvidenceError(f"{fault.filename or self.folder} cannot be read: {fault.strerror}.") from fault
-
-    def _durable_lines(self, path: Path) -> Iterator[bytes]:
-        """The lines of a file up to where it is durable; beyond that, another thread may be writing."""
-        logs = {self._run_file: self._runs, self._judgment_file: self._judgments}
-        rest = logs[path].durable_bytes if path in logs else path.stat().st_size
-        with path.open("rb") as stream:
-            while rest > 0 and (line := stream.readline(rest)):
-                rest -= len(line)
-                yield line
-
-    def _note_invalid(self, invalid: InvalidLine) -> None:
-        known = {(item.source, item.line) for item in self.repairs}
-        if (invalid.source, invalid.line) not in known:
-            self.repairs.append(invalid)
 
     def _not_kept(self, what: str, fault: OSError) -> EvidenceError:
         return EvidenceError(
