@@ -71,7 +71,11 @@ class ScriptedFault(Spec, frozen=True, kw_only=True):
 
 
 class ScriptedBehaviour(Spec, frozen=True, kw_only=True):
-    """What the agent does with a task. What no layer states is unknown in the record; by default it always solves."""
+    """What the agent does with a task. What no layer states is unknown in the record; by default it always solves.
+
+    In trigger cases, `recall` is how likely it asks for the skill where it should, and `false_triggers` where it should
+    not; where it does not although it should, it asks for the skill `asks_instead`. It asks only for skills of its arm.
+    """
 
     solve_probability: Probability | None = None
     on_success: list[AnyScriptStep] | None = None
@@ -84,6 +88,9 @@ class ScriptedBehaviour(Spec, frozen=True, kw_only=True):
     cost_usd: ScriptedQuantity | None = None
     step_count: ScriptedQuantity | None = None
     tool_call_count: ScriptedQuantity | None = None
+    recall: Probability | None = None
+    false_triggers: Probability | None = None
+    asks_instead: str | None = None
     fault: ScriptedFault | None = None
 
 

@@ -34,7 +34,7 @@ from outweigh.agents.private_folder import SOLUTION_SCRIPT, has_solution, run_so
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Status
-from outweigh.model.run_record import AgentIdentity, AgentKind, Trial
+from outweigh.model.run_record import AgentIdentity, AgentKind, ObservedSetup, Trial
 from outweigh.model.usage import Usage, reported_cost
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
@@ -227,7 +227,26 @@ def _play(
     status, detail = _play_steps(steps, request, sandbox)
     report = _report(request, simulated, status, detail)
     reached = frozenset(step.name for step in request.task.expected_steps) if solves else frozenset()
-    return replace(report, reached_steps=reached)
+    return replace(report, reached_steps=reached, loaded=_asked_skills(behaviour, random, request))
+
+
+def _asked_skills(behaviour: ScriptedBehaviour, random: SeededRandom, request: AttemptRequest) -> ObservedSetup | None:
+    """The skills of the arm and the one that is asked for; None where the task or the script says nothing about any."""
+    case = request.task.trigger
+    chance = None if case is None else behaviour.recall if case.should_fire else behaviour.false_triggers
+    if case is None or chance is None:
+        return None
+    fires = random.occurs("trigger", chance)
+    instead = behaviour.asks_instead if case.should_fire else None
+    asked = case.skill if fires else instead
+    return ObservedSetup(
+        skills=request.arm.skills,
+        skills_used=(asked,) if asked in request.arm.skills else (),
+        mcp_servers=None,
+        tools=None,
+        memory_files=None,
+        seen_by=("script",),
+    )
 
 
 def _fault_outcome(fault: ScriptedFault, simulated: SimulatedNumbers, request: AttemptRequest) -> AttemptOutcome:

@@ -58,7 +58,7 @@ def _suite_status(file: Path) -> SuiteStatus:
     return SuiteStatus(
         file=str(file),
         name=spec.name,
-        tasks=len(tasks),
+        tasks=len(tasks) + sum(len(each.should_fire) + len(each.should_not_fire) for each in spec.triggers),
         arms=tuple(spec.arms),
         repeats=_repeats(spec),
         own_repeats=(*expanded.repeats.values(), *(tier.repeats for tier in spec.tiers.values() if tier.repeats)),

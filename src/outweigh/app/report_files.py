@@ -67,6 +67,7 @@ _FORMATS: Mapping[str, Reporter] = {
 
 LADDER_FILES = ReportFiles("ladder", {**_FORMATS, ".csv": LadderCsvReporter(), ".tex": TexReporter()})
 PARTS_FILES = ReportFiles("parts", {**_FORMATS, ".tex": TexReporter()})
+TRIGGER_FILES = ReportFiles("triggers", _FORMATS)
 
 
 def _figure_files(report: Report) -> Iterator[tuple[str, str]]:

@@ -182,6 +182,7 @@ def moved_settings(source: LoadedSuite, folder: Path) -> SuiteSpec:
             for name, provider in spec.providers.items()
         },
         quarantine=[],
+        triggers=[],
         executor=Executor.ENGINE,
         harbor=HarborSpec(),
     )

@@ -82,6 +82,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
                 "aa": _verb("suite_aa", "count false alarms of each policy on your own data"),
                 "check": _verb("suite_check", "show which tasks tell arms apart, and what they cost"),
                 "prune": _verb("suite_prune", "choose the cheapest tasks that tell almost as much"),
+                "triggers": _verb("suite_triggers", "show how often skills fire when they should, and when not"),
             },
         ),
     },

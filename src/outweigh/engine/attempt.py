@@ -30,6 +30,7 @@ from outweigh.engine.sandbox_request import (
 from outweigh.engine.simulated_user import SimulatedUser, SimulatedUserError, open_user_model
 from outweigh.engine.stages import ServedSandbox, StageError, WorkSetting, around_work, check_environment
 from outweigh.engine.trial_plan import PlannedRun
+from outweigh.engine.trigger_run import EarlyStop, ended_early
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Remedy, Status
@@ -134,9 +135,11 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         watch_disk_quota(folder, deps.sandbox_for(draft.task).disk_mb, deps.cancel) as quota,
     ):
         request = replace(setting.request, cancel=quota.cancel)
+        stop = None if draft.task.trigger is None else EarlyStop(quota.cancel)
+        of_agent = request if stop is None else replace(request, cancel=stop)
         with (
-            open_meter(deps, draft) as meter,
-            deps.sandboxes.open(agent_sandbox_request(deps, draft, request, meter)) as sandbox,
+            open_meter(deps, draft, stop) as meter,
+            deps.sandboxes.open(agent_sandbox_request(deps, draft, of_agent, meter)) as sandbox,
         ):
             _lay_overlay(deps, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
@@ -144,11 +147,16 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
                 draft.outcome = run_agent(
                     deps, draft, _watched(draft, sandbox), meter, egress.variables(sandbox), conversation
                 )
+        if stop is not None and stop.was_stopped:
+            draft.outcome = ended_early(draft.outcome)
         draft.artifacts.update(draft.outcome.artifacts)
         if (too_much := quota.exceeded()) is not None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
         finish_attempt(draft, deps.expected_setup)
         if draft.outcome.status in EXCLUDED_STATUSES:
+            return
+        if draft.task.trigger is not None:
+            draft.checks = ()
             return
         unreadable = too_much or deps.survey(workspace)
         if unreadable is not None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace as replace_fields
 from outweigh.engine.metered_steps import fill_steps
 from outweigh.engine.run_draft import RunDraft, unknown_outcome
 from outweigh.engine.setup_check import ExpectedSetup, check_setup, describe_unproven
+from outweigh.engine.trigger_run import asked_skills
 from outweigh.errors import quote_names
 from outweigh.model.bill import group_bills, sum_charges
 from outweigh.model.failure import EXCLUDED_STATUSES, Failure, FailureKind, Status
@@ -333,7 +334,8 @@ def finish_attempt(draft: RunDraft, expected: ExpectedSetup) -> None:
     else:
         status, detail, _ = _reported_status(outcome, ())
         outcome = replace(outcome, status=status, status_detail=detail)
-    check = check_setup(draft.arm, expected, outcome.loaded, draft.account, outcome.servers)
+    asked = None if draft.task.trigger is None else asked_skills(draft.account)
+    check = check_setup(draft.arm, expected, outcome.loaded, draft.account, outcome.servers, asked)
     unproven = map(describe_unproven, check.unproven)
     outcome = replace(outcome, loaded=check.loaded, warnings=(*outcome.warnings, *unproven))
     if check.faults and outcome.status not in EXCLUDED_STATUSES:

@@ -19,6 +19,7 @@ from outweigh.engine.expand_designs import ExpandedSuite, expand_designs
 from outweigh.engine.inherited_arms import refuse_bad_inheritance
 from outweigh.engine.load_arms import ArmFiles, load_arm
 from outweigh.engine.load_task import load_task, task_folders
+from outweigh.engine.load_triggers import load_triggers
 from outweigh.engine.tree_digest import paths_below
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.agent_files import AgentFileLocations, file_locations_of
@@ -254,10 +255,11 @@ def _refuse_bad_policy(policy: PolicySpec, source: str, check_policy: PolicyChec
 
 
 def _tasks(spec: SuiteSpec, folder: Path, source: str) -> tuple[Task, ...]:
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     tasks: list[Task] = []
-    for place in task_folders(spec.tasks, folder, source):
-        task = load_task(place)
+    named = [(str(place), load_task(place)) for place in task_folders(spec.tasks, folder, source)]
+    cases = load_triggers(spec.triggers, folder, source)
+    for place, task in (*named, *(("a trigger case of the suite", case) for case in cases)):
         if task.id in found:
             raise UsageError(
                 f"{place} and {found[task.id]} are both called {task.id!r}. "

@@ -18,6 +18,7 @@ from outweigh.engine.run_draft import RunDraft
 from outweigh.engine.sandbox_request import limit_to_task
 from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.engine.task_dependencies import hide_from_agent
+from outweigh.engine.trigger_run import EarlyStop, answer_limit
 from outweigh.model.arm import Arm
 from outweigh.model.suite import LimitsSpec, SandboxSpec, UserModelSpec
 from outweigh.model.task import Task
@@ -78,7 +79,7 @@ class EngineDeps:
 
 
 @contextmanager
-def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
+def open_meter(deps: EngineDeps, draft: RunDraft, stop: EarlyStop | None) -> Iterator[Meter | None]:
     """Open the run's metered access to its model; `draft.account` is set even when the attempt breaks off."""
     if deps.gateway is None or not deps.agents[draft.arm.agent].uses_model(draft.arm):
         yield None
@@ -92,6 +93,7 @@ def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
         models=deps.expected_setup.models_to_ask(draft.arm.name),
         allow=deps.allow,
         provider=draft.arm.upstream_name,
+        answer_limit=answer_limit(draft.task, stop),
     )
     meter: Meter | None = None
     try:

@@ -15,6 +15,7 @@ from outweigh.model.failure import Status
 from outweigh.model.redact import storable_text
 from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord, SimulatedUserUse
 from outweigh.model.task import Task
+from outweigh.model.trigger_case import trigger_label
 from outweigh.model.usage import Metering, ReportedUsage
 from outweigh.ports.agents import AttemptOutcome, build_outcome
 from outweigh.ports.gateways import MeteredCalls
@@ -97,7 +98,7 @@ def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]
         loaded=outcome.loaded,
         warnings=tuple(storable_text(warning, secrets) or "" for warning in outcome.warnings),
         artifacts=kept,
-        extra=dict(draft.rule_labels),
+        extra={**draft.rule_labels, **({} if draft.task.trigger is None else trigger_label(draft.task.trigger))},
         simulated_user=draft.simulated_user,
     )
 

@@ -4,7 +4,7 @@
 in requests.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from outweigh.engine.configuration_check import ConfigurationCheck, ConfigurationSources, check_configuration
@@ -219,17 +219,19 @@ def check_setup(
     reported: ObservedSetup | None,
     account: MeteredCalls | None,
     servers: ServerEvidence | None = None,
+    asked: tuple[str, ...] | None = None,
 ) -> SetupCheck:
     """Compare the arm with what the agent reports, what was sent to the model, and how its tool servers started.
 
-    Nothing is known without any of these.
+    Nothing is known without any of these. `asked` are the skills that the model asked for in a run of a trigger case;
+    there, a skill counts as loaded only if the model was told about it.
     """
     answered = account if account is not None and any(call.failure is None for call in account.calls) else None
     checked = check_servers(arm, reported, answered, servers)
     unasked = tuple(unproven_models(expected.models.get(arm.name), account))
     if reported is None and answered is None:
         return SetupCheck(loaded=None, faults=checked.faults, unproven=unasked)
-    observed = _Observations(reported, answered)
+    observed = _Observations(reported, answered, asked)
     configured = _check_configuration(arm, expected, observed)
     return SetupCheck(
         loaded=_observed_setup(expected, observed, checked, configured),
@@ -251,8 +253,11 @@ def _check_configuration(arm: Arm, expected: ExpectedSetup, observed: "_Observat
 class _Observations:
     """All that was observed of a run's set-up: the agent's own report and its requests."""
 
-    def __init__(self, reported: ObservedSetup | None, account: MeteredCalls | None) -> None:
+    def __init__(
+        self, reported: ObservedSetup | None, account: MeteredCalls | None, asked: tuple[str, ...] | None
+    ) -> None:
         self.reported = reported
+        self.asked = asked
         self.seen = None if account is None else account.seen
         self.tools = None if account is None else tuple(dict.fromkeys(t for call in account.calls for t in call.tools))
         self.account = account
@@ -303,6 +308,9 @@ def _observed_setup(
     shown = sorted({skill.name for skill in known if {skill.shown_by, skill.used_by} & seen})
     read = sorted({skill.name for skill in known if skill.used_by in seen})
     used = None if reported is None else reported.skills_used
+    if observed.asked is not None:
+        used = tuple(dict.fromkeys((*(used or ()), *(_declared_name(name, known) for name in observed.asked))))
+        listed = _shown_to_model(listed, known, seen)
     texts = [text.name for texts in expected.instructions.values() for text in texts if text.shown_by in seen]
     memory = None if reported is None else reported.memory_files
     unseen = observed.seen is None
@@ -318,3 +326,21 @@ def _observed_setup(
         plugins=configured.seen[DeclaredKind.PLUGIN],
         hooks=configured.seen[DeclaredKind.HOOK],
     )
+
+
+def _declared_name(asked: str, known: Set[ExpectedItem]) -> str:
+    """The name of a skill that an agent asks for by its folder."""
+    return next((skill.name for skill in known if asked in (skill.name, skill.folder)), asked)
+
+
+def _shown_to_model(listed: tuple[str, ...] | None, known: Set[ExpectedItem], seen: Set[str]) -> tuple[str, ...] | None:
+    """The skills that an agent lists, without those of which no request told the model."""
+    if listed is None:
+        return None
+    hidden = {
+        name
+        for skill in known
+        if skill.shown_by is not None and not {skill.shown_by, skill.used_by} & seen
+        for name in (skill.name, skill.folder)
+    } - {name for skill in known if skill.shown_by in seen for name in (skill.name, skill.folder)}
+    return tuple(name for name in listed if name not in hidden)

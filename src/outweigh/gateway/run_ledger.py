@@ -33,7 +33,7 @@ from outweigh.model.model_name import matches_any
 from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.provider import ApiFamily
 from outweigh.model.usage import ZERO_USAGE, BilledUsage
-from outweigh.ports.gateways import MeteredCalls, MeterRequest, ModelCall
+from outweigh.ports.gateways import AnswerLimit, MeteredCalls, MeterRequest, ModelCall
 
 
 class RunLimits:
@@ -116,6 +116,35 @@ class RequestPolicy:
         return None
 
 
+class _CountedAnswers:
+    """The answers of a run that is over after some of them; all runs without such a limit go on."""
+
+    def __init__(self, limit: AnswerLimit | None) -> None:
+        self._limit = limit
+        self._count = 0
+
+    def note(self, round_trip: RoundTrip, *, is_sub_agent: bool) -> None:
+        """Count an answer, and end the run where it calls a tool as its last one."""
+        if self._limit is None or is_sub_agent or not _answers_the_task(round_trip):
+            return
+        self._count += 1
+        if self._count >= self._limit.answers and any(True for _ in round_trip.response.called_tools()):
+            self._limit.stop.stop()
+
+    def refusal_failure(self, pending: Iterable[RoundTrip]) -> Failure | None:
+        """Why nothing more may be sent; an answer that has just been forwarded counts, too."""
+        if self._limit is None or self._count + sum(map(_answers_the_task, pending)) < self._limit.answers:
+            return None
+        self._limit.stop.stop()
+        said = "This run is over: it only asks whether a skill is used, and has its answer. Nothing was sent."
+        return make_failure(FailureKind.NOT_ALLOWED, said)
+
+
+def _answers_the_task(round_trip: RoundTrip) -> bool:
+    """Whether this is a complete answer to a request that offers tools; others ask for titles and summaries."""
+    return bool(round_trip.request.parsed.tools) and round_trip.response.is_complete and round_trip.failure is None
+
+
 class RunLedger:
     """The limits and the calls of one run. Used only in the gateway's thread, except for `read_request`."""
 
@@ -147,6 +176,7 @@ class RunLedger:
         self._pending: list[RoundTrip] = []
         self._conversation = MeteredConversation()
         self._calls: list[ModelCall] = []
+        self._answers = _CountedAnswers(request.answer_limit)
 
     def read_request(self, route: Route, body: bytes) -> ParsedRequest:
         """Read a request and search it for markers, in the run's own thread and for one request at a time."""
@@ -163,6 +193,8 @@ class RunLedger:
         """Why a request must not be sent; None when it may be."""
         if (not_allowed := self.policy_failure(request)) is not None:
             return not_allowed
+        if (over := self._answers.refusal_failure(self._pending)) is not None:
+            return over
         prices = find_prices(self._price_tables, self._hour(), request.model)
         if self._limits.is_in_dollars and prices is None:
             return make_failure(
@@ -206,6 +238,7 @@ class RunLedger:
         hosted = self._hosted_usd(response_bills(request, response)[0])
         self._limits.record(round_trip, RequestCost(counted.usd + hosted, counted.tokens))
         self._sub_agents.note_tool_arguments(response.tool_argument_strings())
+        self._answers.note(round_trip, is_sub_agent=self._calls[-1].is_sub_agent)
         place = len(self._calls) - 1
         return place if self.estimates.lacks_count(place) else None
 

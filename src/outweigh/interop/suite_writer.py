@@ -75,7 +75,7 @@ def _files(draft: SuiteDraft) -> Iterator[tuple[str, DraftFile]]:
 
 
 def _suite_file(draft: SuiteDraft) -> DraftFile:
-    spec = msgspec.structs.replace(draft.spec, tasks=[f"{_TASKS}/*"])
+    spec = msgspec.structs.replace(draft.spec, tasks=[f"{_TASKS}/*"] if draft.tasks else [])
     return _text_file(write_toml(non_default_fields(spec), draft.comments))
 
 

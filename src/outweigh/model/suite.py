@@ -16,6 +16,7 @@ from outweigh.model.provider import ApiFamily, NamedProviderSpec, ProviderSpec
 from outweigh.model.task import WorkspacePath
 from outweigh.model.task_list import ChosenTasks
 from outweigh.model.tiers import TierKey, TierSpec
+from outweigh.model.trigger_case import TriggersSpec
 
 Passes = Annotated[int, Meta(ge=1, le=5)]
 Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
@@ -239,15 +240,17 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     """The content of a `suite.toml`. Reused runs of the baseline are stale beyond `reuse_max_age`.
 
     Its paths are relative to `folder`, which is relative to the file. `chosen` says how its tasks were chosen.
+    `triggers` are prompts that should and should not make an agent use a skill; a suite has these, `tasks`, or both.
     `parts` are what arms and `designs` are composed of; `tiers` names the tiers of a ladder by their numbers. `profile`
     is built in, or one of the suite's own `profiles`.
     """
 
     name: SafeName
-    tasks: Annotated[list[str], Meta(min_length=1)]
+    tasks: list[str] = []  # noqa: RUF012 - msgspec copies defaults
     arms: dict[SafeName, ArmSpec]
     baseline: SafeName
-    parts: dict[SafeName, PartSpec] = {}  # noqa: RUF012 - msgspec copies defaults
+    triggers: list[TriggersSpec] = []  # noqa: RUF012
+    parts: dict[SafeName, PartSpec] = {}  # noqa: RUF012
     designs: list[DesignSpec] = []  # noqa: RUF012
     tiers: dict[TierKey, TierSpec] = {}  # noqa: RUF012
     repeats: Repeats | None = None
@@ -269,6 +272,11 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     quarantine: list[QuarantinedTask] = []  # noqa: RUF012
     folder: Annotated[str, Meta(min_length=1)] = "."
     chosen: ChosenTasks | None = None
+
+    def __post_init__(self) -> None:
+        """A suite without tasks asks nothing."""
+        if not self.tasks and not self.triggers:
+            raise ValueError('`tasks` names no task; name some, such as tasks = ["tasks/*"], or write [[triggers]]')
 
 
 def _sandbox_identity(spec: SandboxSpec) -> dict[str, object]:

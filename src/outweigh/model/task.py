@@ -17,6 +17,7 @@ from outweigh.model.trajectory_checks import (
     ToolOrderCheck,
     TranscriptContainsCheck,
 )
+from outweigh.model.trigger_case import TriggerCase
 
 WorkspacePath = Annotated[str, Meta(min_length=1, max_length=1000)]
 FunctionName = Annotated[
@@ -295,7 +296,8 @@ class Task(Spec, frozen=True, kw_only=True):
 
     `tests_folder` and `solution_folder` are invisible to the agent: they are brought in after it has ended. The rubric
     is not in the checksum: runs can be judged again by another. `work` and `checking` are what is around the agent and
-    around the checks in their sandboxes. `without` are paths that the suite leaves out of the workspace.
+    around the checks in their sandboxes. `without` are paths that the suite leaves out of the workspace. A task with a
+    `trigger` only asks whether a skill is used: it has no checks, and its runs end at an answer of the model.
     """
 
     id: SafeName
@@ -318,6 +320,7 @@ class Task(Spec, frozen=True, kw_only=True):
     user: SimulatedUserSpec | None = None
     without: tuple[WorkspacePath, ...] = ()
     dependencies: TaskDependencies | None = None
+    trigger: TriggerCase | None = None
 
     @property
     def has_several_turns(self) -> bool:

@@ -124,6 +124,24 @@ class ModelAccess:
     allow: tuple[str, ...] = ()
 
 
+class RunStop(Protocol):
+    """Ends a run early."""
+
+    def stop(self) -> None:
+        """End the agent's program. Called from the gateway's thread, and perhaps more than once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLimit:
+    """After so many answers to requests that offer tools, a run is over: what it asks for then is refused.
+
+    Sub-agents do not count. `stop` is called when the last of these answers calls a tool, and when more is asked for.
+    """
+
+    answers: int
+    stop: RunStop
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterRequest:
     """The limits of a run, and the markers to look for in its requests.
@@ -141,6 +159,7 @@ class MeterRequest:
     models: tuple[str, ...] | None = None
     allow: tuple[str, ...] = ()
     provider: str | None = None
+    answer_limit: AnswerLimit | None = None
 
 
 class Meter(Protocol):
