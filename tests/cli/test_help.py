@@ -8,6 +8,8 @@ from shutil import copy, copytree, rmtree
 
 import pytest
 from tests.cli.part_stores import leave_one_out, part_runs, write_part_store
+from tests.cli.stores import write_store
+from tests.cli.test_suite_triggers import some_runs as trigger_runs
 from tests.conftest import Outweigh
 
 from outweigh.cli.arguments import Parser
@@ -52,6 +54,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sets = leave_one_out(("style",))
     (place / "outweigh-runs").mkdir()
     write_part_store(place / "outweigh-runs" / "parts", part_runs(sets, {"style": 0.4}, tasks=12), sets)
+    write_store(place / "outweigh-runs" / "triggers", trigger_runs(), ["old", "new"])
+    write_store(place / "outweigh-runs" / "imported", trigger_runs(), ["old", "new"])
+    (place / "cases.toml").write_text('[[case]]\ntask = "fires-1"\nskill = "notes"\nshould_fire = true\n')
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         for suite in (".", "my-suite"):
