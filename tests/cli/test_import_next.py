@@ -1,11 +1,17 @@
-"""The command that an import ends with: it can be typed, and it knows what was imported before."""
+"""The command that an import ends with: it works when it is pasted, and it knows what was imported before."""
 
+import os
 import shutil
 from pathlib import Path
 from shlex import split
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
+from tests.interop.fuzz_sources import samples
 from tests.interop.harbor.harbor_jobs import a_job, a_trial, leave_trajectory
+
+from outweigh.plugins import adapter_names
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HEADER = "task_id,arm,success\n"
@@ -18,7 +24,7 @@ def a_table(path: Path, *arms: str) -> str:
 
 def next_command(text: str) -> list[str]:
     (line,) = [line for line in text.splitlines() if line.startswith("Next: ")]
-    return split(line.removeprefix("Next: outweigh ").partition(" (")[0])
+    return split(line.removeprefix("Next: outweigh "))
 
 
 def test_two_arms_from_two_sources_are_named_in_the_next_command(outweigh: Any, tmp_path: Path) -> None:
@@ -53,14 +59,77 @@ def test_a_source_that_was_imported_before_still_says_what_is_next(outweigh: Any
 def test_one_arm_wants_another_to_be_compared_with(outweigh: Any, tmp_path: Path) -> None:
     answer = outweigh("import", a_table(tmp_path / "one.csv", "plain"), "-o", str(tmp_path / "runs"))
 
-    assert f"Next: import what 'plain' is to be compared with: outweigh import PATH -o {tmp_path}/runs" in answer.out
+    assert "import what 'plain' is to be compared with into the same store" in answer.out
+    assert f"`outweigh import PATH -o {tmp_path}/runs`" in answer.out
+    assert outweigh(*next_command(answer.out)).code == 0
+    assert (tmp_path / "runs.csv").read_text().count("\n") == 7
 
 
-def test_of_many_arms_two_are_named_and_all_counted(outweigh: Any, tmp_path: Path) -> None:
-    answer = outweigh("import", a_table(tmp_path / "all.csv", "a", "b", "c"), "-o", str(tmp_path / "runs"))
+def test_one_arm_of_several_models_is_split_by_them(outweigh: Any, tmp_path: Path) -> None:
+    rows = "".join(f"task-{task},all,yes,{model}\n" for model in ("opus", "haiku") for task in range(6))
+    (tmp_path / "models.csv").write_text(f"task_id,arm,success,model\n{rows}")
+    target = str(tmp_path / "runs")
 
-    assert next_command(answer.out) == ["compare", f"{tmp_path}/runs", "--baseline", "a", "--candidate", "b"]
-    assert "(or any other two of 3 arms)" in answer.out
+    answer = outweigh("import", "table", str(tmp_path / "models.csv"), "-o", target, "--map", "model=model")
+
+    assert "the runs of 'all' name 2 models, 'haiku', 'opus'; make an arm of each" in answer.out.lower()
+    assert next_command(answer.out) == ["store", "arms", target, "--split", "all", "--by", "agent.model"]
+
+
+def test_of_many_arms_two_that_share_tasks_are_named_and_all_counted(outweigh: Any, tmp_path: Path) -> None:
+    stranger = "other-1,a,yes\nother-2,a,yes\n"
+    source = Path(a_table(tmp_path / "all.csv", "b", "c"))
+    source.write_text(source.read_text() + stranger)
+
+    answer = outweigh("import", str(source), "-o", str(tmp_path / "runs"))
+
+    assert next_command(answer.out) == ["verdict", f"{tmp_path}/runs", "--baseline", "b", "--candidate", "c"]
+    assert "any two of the 3 arms can be named" in answer.out
+    assert "c against b" in outweigh(*next_command(answer.out)).out
+
+
+def test_a_baseline_that_is_called_so_is_compared_with_all_others(outweigh: Any, tmp_path: Path) -> None:
+    answer = outweigh("import", a_table(tmp_path / "all.csv", "a", "b", "baseline"), "-o", str(tmp_path / "runs"))
+
+    assert next_command(answer.out) == ["verdict", f"{tmp_path}/runs", "--baseline", "baseline"]
+    assert "of 2 candidates improved on baseline" in outweigh(*next_command(answer.out)).out
+
+
+def test_the_arm_whose_name_says_less_is_the_baseline(outweigh: Any, tmp_path: Path) -> None:
+    answer = outweigh("import", a_table(tmp_path / "all.csv", "opus with-notes", "opus"), "-o", str(tmp_path / "runs"))
+
+    assert next_command(answer.out)[2:] == ["--baseline", "opus", "--candidate", "opus with-notes"]
+
+
+@pytest.mark.parametrize("name", ["with space", "it's", 'say "hi"', "-home-me-app", "--fast", "a=b", "$HOME;ls"])
+def test_any_name_of_an_arm_or_folder_can_be_pasted(outweigh: Any, tmp_path: Path, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    os.chdir(tmp_path)
+
+    answer = outweigh("import", a_table(Path("all.csv"), "plain", quoted), f"--output={name}")
+
+    verdict = outweigh(*next_command(answer.out))
+    assert f"{name} against plain" in verdict.out or f"plain against {name}" in verdict.out
+
+
+def test_arms_that_share_no_task_are_listed_instead(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "all.csv").write_text(f"{HEADER}one,a,yes\ntwo,b,yes\n")
+
+    answer = outweigh("import", str(tmp_path / "all.csv"), "-o", str(tmp_path / "runs"))
+
+    assert "no two arms share a task, so nothing can be compared: 'a' has 'one', 'b' has 'two'" in answer.out.lower()
+    assert next_command(answer.out) == ["store", "arms", f"{tmp_path}/runs"]
+
+
+@pytest.mark.parametrize("name", adapter_names("importer"))
+def test_the_command_works_for_every_format(outweigh: Any, tmp_path: Path, name: str) -> None:
+    for number, sample in enumerate(each for each in samples()[name] if not each.options):
+        with TemporaryDirectory() as folder:
+            source = sample.source.write(Path(folder) / "source")
+            answer = outweigh("import", name, str(source), "-o", str(tmp_path / f"runs-{number}"))
+        if answer.code == 0:
+            pasted = outweigh(*next_command(answer.out))
+            assert pasted.code == 0 or (pasted.code in (1, 3) and pasted.out), (sample.label, pasted.err)
 
 
 def test_a_leaderboard_says_that_there_is_nothing_to_compare(outweigh: Any, tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ choose from.
 
 import re
 from collections.abc import Sequence
-from shlex import quote
+from shlex import join
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
+from outweigh.report.formatting import option_words
 from outweigh.store.store import StoreSet
 
 SHOWN_ARMS = 20
@@ -62,7 +63,7 @@ def choose_arms(stores: StoreSet, choice: ArmChoice, evidence: Evidence, *, seve
     if baseline is None:
         for candidate in choice.candidates:
             evidence.arm(candidate)  # refuses a name that is none
-        baseline = _guess_baseline(arms, choice.candidates)
+        baseline = guess_baseline(arms, choice.candidates)
         if baseline is None:
             raise UsageError(_ask_for_baseline(choice, arms, several=several))
         note = f"{baseline!r} is the baseline, by its name" if not choice.candidates else None
@@ -75,7 +76,7 @@ def choose_arms(stores: StoreSet, choice: ArmChoice, evidence: Evidence, *, seve
     return ChosenArms(baseline, others, note)
 
 
-def _guess_baseline(arms: Sequence[str], candidates: Sequence[str]) -> str | None:
+def guess_baseline(arms: Sequence[str], candidates: Sequence[str]) -> str | None:
     """The only arm beside the candidates, else the only one whose name says that it is the baseline."""
     others = [arm for arm in arms if arm not in candidates]
     if candidates and len(others) == 1:
@@ -120,4 +121,4 @@ def _ask_for_candidate(choice: ArmChoice, baseline: str, others: Sequence[str]) 
 
 
 def _command(command: str, arms: dict[str, str]) -> str:
-    return f"  {command} {' '.join(f'--{role} {quote(arm)}' for role, arm in arms.items())}"
+    return f"  {command} {join(word for role, arm in arms.items() for word in option_words(f'--{role}', arm))}"

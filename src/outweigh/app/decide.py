@@ -22,6 +22,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
 from outweigh.report.document import Report
+from outweigh.report.formatting import option_words
 from outweigh.report.next_step import VerdictCommand
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdicts_report
@@ -128,8 +129,8 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
         stores = self.compared.stores
         names, experiment = tuple(store.name for store in stores.stores), stores.experiment
         from_suite = experiment is not None and experiment.baseline == self.baseline
-        chosen = [word for each in self.candidates for word in ("--candidate", each.name)]
-        arms = () if from_suite else ("--baseline", self.baseline, *chosen)
+        chosen = [word for each in self.candidates for word in option_words("--candidate", each.name)]
+        arms = () if from_suite else (*option_words("--baseline", self.baseline), *chosen)
         reading = tuple(self.request.evidence.option_words())
         profile = self.request.arms.profile
         rule = (*self.request.policy.options(), *(() if profile is None else (("--profile", profile),)))

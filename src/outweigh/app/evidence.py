@@ -19,6 +19,7 @@ from outweigh.errors import UsageError
 from outweigh.model.choice import ChoiceRecord
 from outweigh.model.task_list import TASK_LIST_FILE, TaskList, parse_task_list
 from outweigh.prices import price_tables
+from outweigh.report.correction_lines import describe_correction
 from outweigh.score.composite import Profile
 from outweigh.score.objective import Change
 from outweigh.store.store import StoreSet
@@ -66,8 +67,14 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         is_for_choosing=request.stores.choosing_runs(),
     )
     stream.check_rules()
-    warnings = (*evidence.warnings, *request.stores.warnings(), *_choice_warnings(request.stores, evidence))
-    return replace(evidence, warnings=warnings, scans=request.stores.scans())
+    corrections = request.stores.corrections()
+    warnings = (
+        *evidence.warnings,
+        *request.stores.warnings(),
+        *_choice_warnings(request.stores, evidence),
+        *map(describe_correction, corrections),
+    )
+    return replace(evidence, warnings=warnings, scans=request.stores.scans(), corrections=corrections)
 
 
 def _choice_warnings(stores: StoreSet, evidence: Evidence) -> Iterator[str]:

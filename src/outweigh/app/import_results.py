@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from outweigh.app.arm_figures import figures_of
 from outweigh.app.choose_importer import choose_importer, describe_unread_formats, split_format
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.imported_run import fingerprint
@@ -14,10 +15,13 @@ from outweigh.interop.result_files import source_sha256
 from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_name
 from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.report.arms_table import ArmFigures
 from outweigh.report.formatting import count_of
+from outweigh.score.arm_tally import ArmTally
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.import_folder import ImportCounts, ImportFolder
 from outweigh.store.records import MANIFEST_FILE, RECORDS_PREFIX, ImportEntry, UnreadRow, write_imports
+from outweigh.store.store import Store
 from outweigh.version import __version__
 
 SHOWN_ROWS = 3
@@ -46,8 +50,8 @@ class ImportResultsRequest:
 class ImportedSource:
     """What the manifest has about a source, and what came of it.
 
-    `arm_runs` and `tasks` count what is new; a source that was imported before adds nothing. `arms` are those of all
-    that is in the folder now.
+    `arm_runs` and `tasks` count what is new; a source that was imported before adds nothing. `arms` have what was
+    counted of all that is in the folder now, by the names of its records.
     """
 
     path: Path
@@ -56,7 +60,7 @@ class ImportedSource:
     is_new: bool
     arm_runs: Mapping[str, int]
     tasks: int
-    arms: tuple[str, ...]
+    arms: Mapping[str, ArmTally]
     manifest: str = MANIFEST_FILE
 
     @property
@@ -85,6 +89,11 @@ class ImportedResults:
     def have_records(self) -> bool:
         """Whether every source has records now."""
         return all(source.has_records for source in self.sources)
+
+    def arms(self) -> tuple[ArmFigures, ...]:
+        """Every arm of the folder, with what the sources state about it."""
+        last = self.sources[-1]
+        return figures_of(Store.open(last.target), last.arms)
 
 
 def import_results(request: ImportResultsRequest, on_imported: Callable[[ImportedSource], None]) -> ImportedResults:
@@ -164,8 +173,9 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
     with ImportFolder(target) as folder:
         known = next((each for each in folder.imports if each.key == key), None)
         if known is not None:
-            arms = tuple(folder.arms)
-            return ImportedSource(path=path, target=target, entry=known, is_new=False, arm_runs={}, tasks=0, arms=arms)
+            return ImportedSource(
+                path=path, target=target, entry=known, is_new=False, arm_runs={}, tasks=0, arms=folder.arms
+            )
         notes = ImportNotes()
         request = ImportRequest(
             path=path,
@@ -215,7 +225,7 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
         is_new=True,
         arm_runs=counts.arms,
         tasks=len(counts.tasks),
-        arms=tuple(folder.arms),
+        arms=folder.arms,
     )
 
 

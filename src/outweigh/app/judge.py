@@ -20,10 +20,12 @@ from outweigh.compare.preferences import Pairwise, compare_pairwise
 from outweigh.engine.batch import EndReason
 from outweigh.engine.judging.pairwise import PendingPairs, judge_pairs
 from outweigh.errors import UsageError, quote_names
+from outweigh.model.corrections import CORRECTIONS_FILE
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.suite import JudgeSpec
 from outweigh.prices import price_tables
 from outweigh.store.bundled_stores import refuse_bundle
+from outweigh.store.corrections_file import read_corrections
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.judging_file import JudgingFile, read_judging
 from outweigh.store.run_store import FolderRunStore, PreferenceLog, read_preferences
@@ -103,6 +105,11 @@ def judge_store_pairs(
     request: JudgeRequest, baseline: str | None, candidate: str | None, observer: RunObserver
 ) -> JudgedPairs:
     """Request every missing answer, store it, and sum up what there is now."""
+    if read_corrections(request.store) is not None:
+        raise UsageError(
+            f"{request.store / CORRECTIONS_FILE} gives runs other names than judges of pairs would store. Import the "
+            "runs into another folder under the right names, and judge them there."
+        )
     with open_round(request, observer) as judging_round:
         arms = list(dict.fromkeys(arm for _, arm, _ in judging_round.store.finished()))
         experiment = read_experiment(judging_round.store.folder)

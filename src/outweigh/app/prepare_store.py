@@ -26,6 +26,7 @@ from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RunRecord
 from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.corrections_file import refuse_corrections
 from outweigh.store.experiment_changes import VersionNames
 from outweigh.store.experiment_file import EXPERIMENT_FILE, read_experiment, remove_experiment
 from outweigh.store.pins import find_pins, read_check, read_settings_fingerprint
@@ -55,6 +56,7 @@ def begin_store(  # noqa: PLR0913 - see write_experiment
 
     `whole` is the plan of all shards. What the store is for says how many runs it has, so that all shards say the same.
     """
+    refuse_corrections(store.folder)
     if not store.begun and not has_started_jobs(store.folder):
         remove_experiment(store.folder)
     # Noted before anything is copied: a store that is for something else is refused here.

@@ -1,18 +1,24 @@
 """Count what one store holds, arm by arm, in one reading. Lines that cannot be read are counted too."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from shlex import join
 
+from outweigh.app.arm_figures import figures_of
+from outweigh.app.next_comparison import next_comparison
 from outweigh.errors import EvidenceError
 from outweigh.model.codec import UNFINISHED_RECORD, InvalidLine, LocatedRecord
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.run_record import AgentKind, RunRecord, TrialKey, amount_paid
-from outweigh.report.store_page import ArmOverview, StoreOverview
+from outweigh.report.document import Report
+from outweigh.report.next_step import NextStep
+from outweigh.report.store_page import ArmOverview, StoreOverview, stores_report
+from outweigh.score.arm_tally import ArmTally
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.records import read_imports
 from outweigh.store.store import Store
@@ -74,6 +80,7 @@ class _StoreCount:
 
     def __init__(self) -> None:
         self.arms: dict[str, _ArmCount] = defaultdict(_ArmCount)
+        self.tallies: dict[str, ArmTally] = defaultdict(ArmTally)
         self.judging: dict[str, _JudgingCount] = defaultdict(_JudgingCount)
         self.pairs = _JudgingCount()
         self.pair_count = 0
@@ -85,6 +92,7 @@ class _StoreCount:
         record = located.record
         if isinstance(record, RunRecord):
             self.arms[record.trial.arm].add(record)
+            self.tallies[record.trial.arm].add(record)
             self.tasks.add(record.trial.task_id)
             if record.started_at is not None:
                 self.moments = [min((record.started_at, *self.moments)), max((record.started_at, *self.moments))]
@@ -162,7 +170,21 @@ def show_store(store: Store) -> StoreOverview:
         running=running,
         damaged=tuple(map(str, (*damaged, *store.unread_rows()))),
         choices=_describe_choices(store, experiment),
+        figures=figures_of(store, count.tallies),
     )
+
+
+def show_stores(stores: Sequence[Store]) -> Report:
+    """What each of the stores holds, and the command that compares their arms."""
+    overviews = [show_store(store) for store in stores]
+    arms: dict[str, ArmTally] = {}
+    for figures in (arm for overview in overviews for arm in overview.figures):
+        arms[figures.name] = figures.tally.joined(arms.get(figures.name))
+    names = [store.name for store in stores]
+    if len(stores) == 1 and stores[0].experiment is not None:
+        asked = NextStep(words="decide by the rule of its suite", command=join(["outweigh", "verdict", *names]))
+        return stores_report(overviews, asked if any(arm.done for arm in overviews[0].arms) else None)
+    return stores_report(overviews, next_comparison(names, arms))
 
 
 def _describe_choices(store: Store, experiment: ExperimentFile | None) -> dict[str, str]:

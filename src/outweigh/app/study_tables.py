@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 
 from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.compare import CompareRequest, compare
@@ -24,6 +24,7 @@ from outweigh.app.study_inputs import tabulate_prices, tabulate_records
 from outweigh.app.suite_check import SuiteCheckRequest, check_suite
 from outweigh.errors import OutweighError
 from outweigh.report.document import Report
+from outweigh.report.formatting import option_words
 from outweigh.report.json_output import JsonReporter
 from outweigh.report.ladder_page import ladder_report
 from outweigh.store.bundle import DERIVED_FOLDER, PRICES_NAME
@@ -138,7 +139,7 @@ class _Scope:
         places = [f"{STORES_FOLDER}/{quote(name)}" for name in self._names]
         baseline = self._study.baseline if arms else None
         named = (("--baseline", baseline), ("--candidate", candidate))
-        options = [f"{option} {quote(value)}" for option, value in named if value is not None]
+        options = [join(option_words(option, value)) for option, value in named if value is not None]
         prices = () if self._study.prices is None else ("--prices", PRICES_NAME)
         return " ".join(["outweigh", verb, *places, *options, *prices])
 

@@ -3,14 +3,16 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
 
-from outweigh.app.import_results import ImportedSource, ImportResultsRequest, import_results
+from outweigh.app.import_results import ImportedResults, ImportedSource, ImportResultsRequest, import_results
+from outweigh.app.next_comparison import next_comparison
 from outweigh.app.this_folder import remember_store
-from outweigh.cli.arguments import Parser, add_map_option
+from outweigh.cli.arguments import Parser, add_map_option, print_report
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.plugins import adapter_names
+from outweigh.report.arms_table import arms_blocks
+from outweigh.report.document import Report, Tone
 from outweigh.report.formatting import count_of
 
 SHOWN_ITEMS = 10
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     remember_store(target)
     for hint in imported.hints:
         print_escaped(f"outweigh: {hint}", to=sys.stderr)
-    _print_next_command(imported.sources[-1].arms, target)
+    _print_arms(imported, target)
     return ExitCode.SATISFIED if imported.have_records else ExitCode.UNUSABLE_EVIDENCE
 
 
@@ -71,8 +73,6 @@ def _print_new(imported: ImportedSource) -> None:
     if entry.judgments:
         came.append(f"and {count_of(entry.judgments, 'judgment')}")
     print_escaped(f"{imported.path}: {' '.join(came)} read as {entry.format}, into {imported.target}.")
-    for arm, runs in list(imported.arm_runs.items())[:SHOWN_ITEMS]:
-        print_escaped(f"  {arm}: {count_of(runs, 'run')}")
     if entry.known_before:
         were = "was" if entry.known_before == 1 else "were"
         print_escaped(
@@ -108,18 +108,19 @@ def _print_warnings(imported: ImportedSource) -> None:
         )
 
 
-def _print_next_command(arms: Sequence[str], target: Path) -> None:
-    """The command that goes on with all that is in the folder now, ready to be typed."""
-    folder = quote(str(target))
-    if len(arms) == 1:
-        print_escaped(f"Next: import what {arms[0]!r} is to be compared with: outweigh import PATH -o {folder}")
-    elif arms:
-        verb, others = (
-            ("verdict", "the reverse") if len(arms) == 2 else ("compare", f"any other two of {len(arms)} arms")
-        )
-        print_escaped(
-            f"Next: outweigh {verb} {folder} --baseline {quote(arms[0])} --candidate {quote(arms[1])} (or {others})"
-        )
+def _print_arms(imported: ImportedResults, target: Path) -> None:
+    """Every arm of the folder with its figures, and the command that goes on with them."""
+    arms = imported.arms()
+    step = next_comparison([str(target)], {arm.name: arm.tally for arm in arms})
+    if step is None:
+        return
+    tasks = set[str]().union(*(arm.tally.tasks for arm in arms))
+    headline = f"{target} now: {count_of(len(arms), 'arm')} on {count_of(len(tasks), 'task')}"
+    print()
+    print_report(Report(headline=headline, tone=Tone.PLAIN, blocks=tuple(arms_blocks(arms)), payload={}), "text")
+    if step.words:
+        print_escaped(f"\n{step.words[0].upper()}{step.words[1:]}:")
+    print_escaped(f"{'' if step.words else chr(10)}Next: {step.command}")
 
 
 def _shown_value(value: object) -> object:

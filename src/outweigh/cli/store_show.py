@@ -1,25 +1,26 @@
-"""`outweigh store show`: one store at a glance."""
+"""`outweigh store show`: stores at a glance, and what came of every arm."""
 
 from collections.abc import Sequence
+from shlex import join
 
-from outweigh.app.show_store import show_store
+from outweigh.app.open_runs import open_runs
+from outweigh.app.show_store import show_stores
 from outweigh.cli.arguments import CommandOptions, Parser, add_format_option, print_report
-from outweigh.cli.defaults import choose_store
+from outweigh.cli.console import notify
+from outweigh.cli.defaults import choose_stores
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.report.store_page import store_report
-from outweigh.store.store import Store
 
 
 class _Options(CommandOptions):
-    runs: str | None
+    runs: list[str]
     format: str
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what the store holds."""
+    """Print what the stores hold."""
     options = build_parser().parse_command(arguments, _Options())
-    store = Store.open(choose_store(options.runs, options.command))
-    print_report(store_report(show_store(store)), options.format)
+    stores = open_runs(choose_stores(options.runs, options.command), {}, join(options.command), notify)
+    print_report(show_stores(tuple(dict.fromkeys(stores.stores))), options.format)
     return ExitCode.SATISFIED
 
 
@@ -27,11 +28,15 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh store show",
-        description="Show one store at a glance: suite, arms, what is done and missing, judgments, cost and damage.",
+        description="Show stores at a glance: what is done and missing, and for every arm the runs that count, those "
+        "that do not and why, passes, cost and tokens, beside what an imported source states itself.",
         examples=("outweigh store show", "outweigh store show outweigh-runs/demo --format json"),
     )
     parser.add_argument(
-        "runs", nargs="?", metavar="RUNS", help="the store to show (default: the last one of this folder)"
+        "runs",
+        nargs="*",
+        metavar="RUNS",
+        help="a store, a .jsonl file of run records, or a bundle (default: the last store of this folder)",
     )
     add_format_option(parser)
     return parser

@@ -11,6 +11,7 @@ from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, reading_parser
 from outweigh.errors import UsageError
+from outweigh.report.formatting import option_words
 from outweigh.report.prune_page import PrunedSuite, prune_report
 
 DEFAULT_POWER = 0.9
@@ -51,8 +52,8 @@ def _next_commands(pruned: PrunedSuite, written: WrittenSelection, options: _Opt
         commands.append(f"run these tasks: outweigh run -c {quote(str(written.folder))}")
     if len(pruned.judged) > 1:
         baseline, *candidates = pruned.judged
-        arms = [word for name in candidates for word in ("--candidate", name)]
-        reading = [*options.runs, "--task-list", str(written.folder), "--baseline", baseline, *arms]
+        arms = [word for name in candidates for word in option_words("--candidate", name)]
+        reading = [*options.runs, "--task-list", str(written.folder), *option_words("--baseline", baseline), *arms]
         commands.append(f"judge by the runs that are left: outweigh verdict {join(reading)}")
     return tuple(commands) or ("a list of tasks; -c SUITE makes a suite of them that can be run.",)
 

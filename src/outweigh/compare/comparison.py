@@ -17,6 +17,7 @@ from outweigh.compare.scan_summary import ArmScan, summarise_scans
 from outweigh.compare.setup_summary import MOST_EXCLUDED_LISTED, SetupSummary
 from outweigh.compare.setup_use import ItemUse, changed_use, use_warnings
 from outweigh.errors import UsageError, quote_names
+from outweigh.model.corrections import CorrectionSummary
 from outweigh.model.run_record import AgentKind
 from outweigh.score.composite import OBJECTIVE_FIRST, Profile
 
@@ -38,8 +39,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
     `changed_agent` says how the agent of reused runs differs from the candidate's; None where it does not.
     `scans` are the findings of the scan for cheats by arm; empty where no run was scanned. No policy reads them.
     `changed_use` says how often the skills and tool servers were used that only the candidate has, or has otherwise.
-    `quarantine` are the tasks that the suite sets aside; nothing else here is about them.
     `missing_shards` says which shards of a divided plan were not read; None where all were.
+    `quarantine` are the tasks that the suite sets aside; nothing else here is about them. `corrections` are what files
+    of corrections did, and `selected` names the compared arms whose runs someone chose by them, after the runs.
     """
 
     baseline: ArmSummary
@@ -67,6 +69,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     scans: Mapping[str, ArmScan] = field(default_factory=dict)
     quarantine: tuple[SetAsideTask, ...] = ()
     missing_shards: str | None = None
+    corrections: tuple[CorrectionSummary, ...] = ()
+    selected: tuple[str, ...] = ()
 
     @property
     def simulated(self) -> bool:
@@ -145,6 +149,8 @@ def compare_arms(
         unanchored=next((evidence.unanchored[name] for name in arms if name in evidence.unanchored), None),
         scans=_scans(evidence, before, after),
         quarantine=evidence.quarantine,
+        corrections=evidence.corrections,
+        selected=tuple(name for name in arms if name in evidence.selected),
     )
 
 

@@ -11,6 +11,7 @@ from outweigh.compare.run_measures import ArmMeasures, RunMeasures
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256
+from outweigh.model.corrections import CORRECTED_LABEL, CorrectionSummary
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.run_record import (
@@ -67,7 +68,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     those that have no run left, because the tasks were chosen by them. `named_tiers` are the tiers, with their names,
     that the runs of an arm say it is on: one, unless records contradict each other. `measures` are what is measured of
     runs and is no metric, by arm. `chosen_by` counts the runs of each arm that are in none of the other fields, because
-    an inheriting arm was chosen by them (compare/held_out.py).
+    an inheriting arm was chosen by them (compare/held_out.py). `corrections` are what files of corrections did to the
+    stores, and `selected` the hashes of those that chose which runs make up an arm, by arm.
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -90,6 +92,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     named_tiers: Mapping[str, frozenset[NamedTier]] = field(default_factory=dict)
     measures: Mapping[str, ArmMeasures] = field(default_factory=dict)
     chosen_by: Mapping[str, int] = field(default_factory=dict)
+    corrections: tuple[CorrectionSummary, ...] = ()
+    selected: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -188,6 +192,7 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
         named_tiers={arm: frozenset(tiers) for arm, tiers in trials.named_tiers.items()},
         measures=trials.measures(judgments),
         chosen_by={arm: len(set(runs)) for arm, runs in chosen_by.items()},
+        selected={arm: frozenset(found) for arm, found in trials.selected.items()},
         quarantine=tuple(
             SetAsideTask(task=each.task, reason=each.reason, since=each.since, runs=len(set_aside[each.task]))
             for each in quarantine
@@ -249,6 +254,7 @@ class _Trials:
         self.arbitrary_repeats = False
         self.policy_versions: set[int] = set()
         self.named_tiers: dict[str, set[NamedTier]] = defaultdict(set)
+        self.selected: dict[str, set[str]] = defaultdict(set)
         self._observers: dict[str, SetupObserver] = defaultdict(SetupObserver)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
@@ -258,7 +264,9 @@ class _Trials:
         score = self._scorer.score(located, run)
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
         digest = located.digest
-        self.digests[arm].append(digest)
+        self.digests[arm].append(located.evidence_digest)
+        if (corrections := run.extra.get(CORRECTED_LABEL)) is not None:
+            self.selected[arm].add(str(corrections))
         self._observers[arm].add(run)
         self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT
         if (version := named_policy_version(run)) is not None:

@@ -206,6 +206,11 @@ class LocatedRecord(NamedTuple):
         """The hash of the record."""
         return record_digest(self.record)
 
+    @property
+    def evidence_digest(self) -> bytes:
+        """The hash of the record as part of the evidence, which says under which names it counts."""
+        return self.digest
+
 
 class _HashedRecord(LocatedRecord):
     """A record that was read, and whose canonical form is known from that."""

@@ -190,3 +190,13 @@ UNIT_FORMATS: dict["MetricUnit", UnitFormat] = {
 def count_of(number: int, noun: str) -> str:
     """A number of things, with their noun in the right form."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def option_words(option: str, value: str) -> tuple[str, ...]:
+    """An option and its value as words of a command line; a value that looks like an option is joined to its own."""
+    return (f"{option}={value}",) if value.startswith("-") else (option, value)
+
+
+def path_word(path: str) -> str:
+    """A path as a word of a command line: one that looks like an option begins with `./`."""
+    return f"./{path}" if path.startswith("-") and path != "-" else path

@@ -9,7 +9,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import TaskComparison
 from outweigh.compare.pilot import read_pilot
 from outweigh.errors import EvidenceError
-from outweigh.report.formatting import count_of, format_dollars
+from outweigh.report.formatting import count_of, format_dollars, option_words
 from outweigh.verdict.decision import Decision, GateState, RequiredSample, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, JUDGE_SCORE, PASS_RATE, WORTH_GATE, gate_title
 from outweigh.verdict.promotion import may_promote
@@ -56,7 +56,8 @@ class VerdictCommand(Struct, frozen=True, kw_only=True):
 
     def about(self, verb: str, candidate: str) -> str:
         """Another command about one candidate of the same records."""
-        arms = (*self.arm_options[:2], "--candidate", candidate)
+        baseline = self.arm_options[: 1 if "=" in "".join(self.arm_options[:1]) else 2]
+        arms = (*baseline, *option_words("--candidate", candidate))
         return shlex.join(["outweigh", verb, *self.runs, *arms, *self._all_options()])
 
     def has_only(self, accepted: frozenset[str]) -> bool:

@@ -1,14 +1,17 @@
-"""The page and the JSON of `outweigh store show`: one store at a glance, arm by arm."""
+"""The page and the JSON of `outweigh store show`: stores at a glance, arm by arm, and the next command."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.model.usage import CostProvenance
-from outweigh.report.document import BulletList, KeyPoints, Report, Table, Tone
+from outweigh.report.arms_table import ArmFigures, arms_blocks, arms_payload
+from outweigh.report.document import BulletList, Heading, KeyPoints, Report, Table, Tone
 from outweigh.report.formatting import SIMULATED, UNKNOWN, count_of, format_dollars
 from outweigh.report.json_output import Payload
+from outweigh.report.next_step import NextStep
 
 SHOWN_LINES = 5
 
@@ -63,10 +66,35 @@ class StoreOverview(Struct, frozen=True, kw_only=True):
     running: bool
     damaged: tuple[str, ...]
     choices: Mapping[str, str] = {}
+    figures: tuple[ArmFigures, ...] = ()
 
 
-def store_report(store: StoreOverview) -> Report:
-    """The page of `outweigh store show`."""
+def stores_report(stores: Sequence[StoreOverview], step: NextStep | None) -> Report:
+    """The page of `outweigh store show`, which ends with what to do next."""
+    reports = [_store_report(store) for store in stores]
+    closing = () if step is None else (_closing(step),)
+    following = {} if step is None else {"next": step.command}
+    if len(reports) == 1:
+        report = reports[0]
+        return replace(report, blocks=(*report.blocks, *closing), payload={**report.payload, **following})
+    blocks = [
+        block for report in reports for block in (Heading(title=report.headline, tone=report.tone), *report.blocks)
+    ]
+    return Report(
+        headline=count_of(len(reports), "store"),
+        tone=Tone.PLAIN,
+        blocks=(*blocks, *closing),
+        payload={"schema": "outweigh.stores/1", "stores": [dict(each.payload) for each in reports], **following},
+    )
+
+
+def _closing(step: NextStep) -> KeyPoints:
+    commands = {} if step.command is None else {"Next": step.command}
+    return KeyPoints(rows=(("Next", step.words or "compare them"),), commands=commands)
+
+
+def _store_report(store: StoreOverview) -> Report:
+    """One store. How far it is stands only where something is planned or judged."""
     table = Table(
         title="Arms",
         columns=("", "done", "missing", "failed to run", "judged", "cost"),
@@ -76,7 +104,12 @@ def store_report(store: StoreOverview) -> Report:
     return Report(
         headline=f"{store.name}: {_progress(store)}",
         tone=Tone.PLAIN,
-        blocks=(KeyPoints(rows=tuple(_facts(store))), table, *((damage,) if store.damaged else ())),
+        blocks=(
+            KeyPoints(rows=tuple(_facts(store))),
+            *((table,) if store.suite is not None or store.judges or store.pair_judgments else ()),
+            *arms_blocks(store.figures),
+            *((damage,) if store.damaged else ()),
+        ),
         payload=_payload(store),
     )
 
@@ -180,6 +213,7 @@ def _payload(store: StoreOverview) -> Payload:
         "running": store.running,
         "damaged_lines": list(store.damaged),
         "arms": {arm.name: _arm_payload(arm) for arm in store.arms},
+        "results": arms_payload(store.figures),
     }
 
 

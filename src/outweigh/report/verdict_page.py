@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.judge_agreement import summarise_judges
 from outweigh.report.comparison_tables import arms_table, gate_blocks
+from outweigh.report.correction_lines import corrections_payload
 from outweigh.report.document import Block, BulletList, Heading, Report, Tone, optional_bullets
 from outweigh.report.figures.gates import gate_figures_without_words
 from outweigh.report.formatting import format_change
@@ -38,6 +39,7 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, source: PolicySour
         "scan": scan_payload(comparison.scans),
         "use": use_payload(comparison.changed_use),
         "quarantine": quarantine_payload(comparison.quarantine),
+        "corrections": corrections_payload(comparison.corrections),
         "net_gain": net_gain(comparison).value,
     }
     return {**answer, "verdict_sha256": fingerprint, **origins, **beside}

@@ -13,6 +13,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.scan_summary import describe_findings
 from outweigh.compare.setup_use import SERVER, SKILL
 from outweigh.report.comparison_tables import format_gate, gate_blocks, total_evidence
+from outweigh.report.correction_lines import describe_correction
 from outweigh.report.document import Block, BulletList, KeyPoints, Report, Table
 from outweigh.report.formatting import UNKNOWN, shorten_name
 from outweigh.report.gate_bars import gate_bars
@@ -132,6 +133,8 @@ def outcome_points(verdict: Verdict, comparison: Comparison) -> Iterator[KeyPoin
         yield KeyPoint(label="Findings", text=findings, lines=1)
     if (set_aside := describe_quarantine(comparison.quarantine)) is not None:
         yield KeyPoint(label="Set aside", text=set_aside, lines=2)
+    for correction in comparison.corrections:
+        yield KeyPoint(label="Corrected", text=describe_correction(correction), lines=2)
     if verdict.warnings:
         yield KeyPoint(label="Warning", text=_first_of(verdict.warnings), lines=2)
 
@@ -272,6 +275,8 @@ def _shared(pairs: Sequence[tuple[Verdict, Comparison]], screen: Screen) -> Iter
     best, comparison = pairs[0]
     if (set_aside := describe_quarantine(comparison.quarantine)) is not None:
         yield KeyPoint(label="Set aside", text=set_aside, lines=2)
+    for correction in comparison.corrections:
+        yield KeyPoint(label="Corrected", text=describe_correction(correction), lines=2)
     step = next_step(best, comparison, screen.command)
     yield from _closing(replace(step, words=f"{comparison.candidate.name}: {step.words}"), screen)
 

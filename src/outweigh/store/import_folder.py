@@ -20,6 +20,7 @@ from outweigh.model.judgment import Judgment
 from outweigh.model.line_seal import unseal
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
+from outweigh.score.arm_tally import ArmTally
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import make_folder, write_atomic
 from outweigh.store.records import RECORDS_PREFIX, read_imports, unfinished_imports
@@ -138,8 +139,8 @@ class ImportFolder:
         self.folder = folder
         self._held = ExitStack()
         self._artifacts = ArtifactFolder.of_store(folder)
-        self.arms: dict[str, None] = {}
-        """Every arm of the folder, in the order in which they came."""
+        self.arms: dict[str, ArmTally] = {}
+        """Every arm of the folder as its records name it, in the order in which they came, with what was counted."""
         self._records = FingerprintTable()
         self._trials = FingerprintTable()
 
@@ -186,7 +187,6 @@ class ImportFolder:
         if not tally.runs and not tally.judgments:
             # Readers of the folder take a file without a record for a mistake.
             target.unlink()
-        self.arms |= dict.fromkeys(tally.arms)
         return tally
 
     def remove(self, name: str) -> None:
@@ -214,6 +214,8 @@ class ImportFolder:
                 if isinstance(record, RunRecord) and self._trials.claim(_trial_key(record), key) is not None:
                     tally.rivals.append(record.run_id)
                 tally.count(record)
+                if isinstance(record, RunRecord):
+                    self._count(record)
                 yield line
             elif known == digest:
                 tally.known_before += 1
@@ -228,7 +230,13 @@ class ImportFolder:
                 self._records.claim(key, hash(encode(record)))
                 if isinstance(record, RunRecord):
                     self._trials.claim(_trial_key(record), key)
-                    self.arms[record.trial.arm] = None
+                    self._count(record)
+
+    def _count(self, run: RunRecord) -> None:
+        arm = self.arms.get(run.trial.arm)
+        if arm is None:
+            arm = self.arms[run.trial.arm] = ArmTally()
+        arm.add(run)
 
 
 def _record_key(record: Record) -> int:

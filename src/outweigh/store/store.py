@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
+from outweigh.model.corrections import CORRECTIONS_FILE
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord, Trial
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, PolicySpec, QuarantinedTask, age_in_days
@@ -25,6 +26,7 @@ from outweigh.score.composite import OBJECTIVE_FIRST, PROFILES, Profile, weigh
 from outweigh.score.judge_scores import JudgeRule, JudgeRules, LabelAgreement
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.bundled_stores import expand_bundle, find_bundled_store
+from outweigh.store.corrections_file import read_corrections, work_out, write_corrections
 from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, fits_rules, read_experiment
 from outweigh.store.judging_file import (
     JUDGING_FILE,
@@ -38,6 +40,7 @@ from outweigh.store.shard_files import ShardFile, check_shards, missing_shards, 
 
 if TYPE_CHECKING:
     from outweigh.model.choice import ChoiceRecord
+    from outweigh.model.corrections import Corrections, CorrectionSteps, CorrectionSummary
     from outweigh.model.judgment import Calibration
     from outweigh.model.scan_result import RunKey, RunScan
     from outweigh.report.run_diff import ComparedRun
@@ -100,8 +103,9 @@ class Store:
             return None
 
     def records(self, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
-        """Every record in order; what cannot be read goes to `on_invalid`."""
-        return self._source.records(on_invalid)
+        """Every record in order, by the names that corrections give; what cannot be read goes to `on_invalid`."""
+        records = self._source.records(on_invalid)
+        return records if self.corrections is None else self.corrections.apply(records)
 
     def runs(self) -> Iterator[RunRecord]:
         """Every run; a line that cannot be read is refused."""
@@ -110,6 +114,20 @@ class Store:
     def unread_rows(self) -> Sequence[InvalidLine]:
         """The rows that its imports went on without. The user agreed to that, and it still blocks a promotion."""
         return () if self.path is None else unread_rows(self.path)
+
+    @cached_property
+    def corrections(self) -> "Corrections | None":
+        """What was put right about its arms and tasks; None where nothing was, EvidenceError where that is wrong."""
+        content = None if self.folder is None else read_corrections(self.folder)
+        if self.folder is None or content is None:
+            return None
+        return work_out(self.folder, self.name, content, self._source)
+
+    def correct(self, steps: "CorrectionSteps") -> "Corrections":
+        """Put its arms and tasks right from now on; `reopened` reads them so."""
+        if self.folder is None:
+            raise UsageError(f"{self.name} is no store, so nothing can be kept in it; import it into one first.")
+        return write_corrections(self.folder, steps, self._source)
 
     @cached_property
     def experiment(self) -> ExperimentFile | None:
@@ -186,7 +204,8 @@ class Store:
         if self.path is None or not self.path.is_file():
             return None
         folder = self.path.parent
-        rules = tuple(name for name in (EXPERIMENT_FILE, JUDGING_FILE) if (folder / name).is_file())
+        names = (EXPERIMENT_FILE, JUDGING_FILE, CORRECTIONS_FILE)
+        rules = tuple(name for name in names if (folder / name).is_file())
         return (folder, rules) if rules else None
 
 
@@ -370,6 +389,10 @@ class StoreSet:
             if store.judging is not None
             for name, task in store.judging.tasks.items()
         }
+
+    def corrections(self) -> "tuple[CorrectionSummary, ...]":
+        """What was put right about the arms and tasks of the stores."""
+        return tuple(store.corrections.summary for store in self._distinct if store.corrections is not None)
 
     def scans(self) -> "Mapping[RunKey, RunScan]":
         """What the scan for cheats found in the runs of all stores."""

@@ -7,6 +7,7 @@ import os
 from fnmatch import fnmatch
 from pathlib import Path
 
+from outweigh.model.corrections import CORRECTIONS_FILE
 from outweigh.store.artifact_folder import ARTIFACTS_FOLDER
 from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.judging_file import CALIBRATION_PATTERN, JUDGING_FILE
@@ -23,6 +24,7 @@ _KEPT_FILES = (
     f"*{RECORDS_SUFFIX}",
     ATTEMPT_LOGS,
     CALIBRATION_PATTERN,
+    CORRECTIONS_FILE,
     EXPERIMENT_FILE,
     JUDGING_FILE,
     LABEL_FILE,

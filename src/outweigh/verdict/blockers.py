@@ -7,6 +7,7 @@ from msgspec import Struct
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
 from outweigh.errors import quote_names
+from outweigh.model.corrections import CORRECTIONS_FILE
 from outweigh.model.failure import Status
 from outweigh.model.run_record import AgentKind
 from outweigh.verdict.evidence_settings import ERROR_RATES
@@ -105,6 +106,11 @@ def evidence_blockers(comparison: Comparison) -> Iterator[str]:
         yield f"task {quote_names(comparison.changed_tasks)} changed between runs (its checksum differs). Run it again."
     if comparison.missing_shards is not None:
         yield comparison.missing_shards
+    if comparison.selected:
+        yield (
+            f"runs of {quote_names(comparison.selected)} were dropped, split or merged by {CORRECTIONS_FILE} after "
+            "they were made, so the choice may have been made by the results. Take those steps out, or run again."
+        )
     if comparison.skipped_lines:
         yield f"{comparison.skipped_lines} lines of the records could not be read. Fix them and decide again."
 

@@ -1,0 +1,120 @@
+"""The command that goes on with the arms of a store: it compares two that share tasks, or says what keeps them apart.
+
+It works when it is pasted, whatever the names of arms and folders are.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from shlex import join
+
+from outweigh.app.choose_arms import guess_baseline
+from outweigh.errors import quote_names
+from outweigh.report.formatting import option_words, path_word
+from outweigh.report.next_step import NextStep
+from outweigh.score.arm_tally import ArmTally
+
+MOST_PAIRED = 200
+"""Of more arms than this, only the first ones are compared with each other."""
+
+
+def next_comparison(runs: Sequence[str], arms: Mapping[str, ArmTally]) -> NextStep | None:
+    """What to do with these arms; None where there is none."""
+    if not arms:
+        return None
+    if len(arms) == 1:
+        return _about_one_arm(runs, *next(iter(arms.items())))
+    baseline = guess_baseline(tuple(arms), ())
+    if baseline is not None and _shares_with_all(baseline, arms):
+        return _about_baseline(runs, baseline, arms)
+    pairs = combinations(list(arms)[:MOST_PAIRED], 2)
+    shared = {pair: len(arms[pair[0]].tasks & arms[pair[1]].tasks) for pair in pairs}
+    best = max(shared, key=lambda pair: shared[pair])
+    if not shared[best]:
+        return _about_strangers(runs, arms)
+    is_reversed = baseline == best[1] or (baseline not in best and _has_more_words(*best))
+    one, other = best[::-1] if is_reversed else best
+    reverse = "" if baseline in best else "nothing says which arm is the baseline; swap them if it is the other"
+    several = (
+        ""
+        if len(arms) == 2
+        else f"{shared[best]:,} tasks are shared by these two; any two of the {len(arms):,} arms can be named"
+    )
+    words = "; ".join(filter(None, (several, reverse)))
+    return NextStep(words=words, command=_compare(runs, one, [other], arms))
+
+
+def _has_more_words(one: str, other: str) -> bool:
+    """Whether the first name says all that the second one says, and more: then it is the one with something added."""
+    return {*re.findall(r"\w+", one.lower())} > {*re.findall(r"\w+", other.lower())}
+
+
+def _compare(runs: Sequence[str], baseline: str, candidates: Sequence[str], arms: Mapping[str, ArmTally]) -> str:
+    """A verdict; a comparison where no run says what was solved, so that there is nothing to decide by."""
+    known = all(arms[name].results.known for name in (baseline, *candidates))
+    verb = "verdict" if known else "compare"
+    chosen = [word for name in candidates for word in option_words("--candidate", name)]
+    return _command(verb, *map(path_word, runs), *option_words("--baseline", baseline), *chosen)
+
+
+def _command(*words: str) -> str:
+    return join(["outweigh", *words])
+
+
+def _shares_with_all(baseline: str, arms: Mapping[str, ArmTally]) -> bool:
+    return all(arms[baseline].tasks & arm.tasks for arm in arms.values())
+
+
+def _about_baseline(runs: Sequence[str], baseline: str, arms: Mapping[str, ArmTally]) -> NextStep:
+    others = [name for name in arms if name != baseline]
+    words = f"{baseline!r} is the baseline, by its name"
+    if len(others) == 1 or not all(arm.results.known for arm in arms.values()):
+        return NextStep(words=words, command=_compare(runs, baseline, others[:1], arms))
+    return NextStep(words=words, command=_compare(runs, baseline, [], arms))
+
+
+def _about_one_arm(runs: Sequence[str], name: str, arm: ArmTally) -> NextStep:
+    models = sorted(model for model in arm.models if model is not None)
+    if len(models) > 1:
+        words = f"the runs of {name!r} name {len(models)} models, {quote_names(models)}; make an arm of each"
+        return NextStep(words=words, command=_split(runs, name))
+    store = path_word(runs[0])
+    words = (
+        f"one arm is no comparison: import what {name!r} is to be compared with into the same store, using "
+        f"`{_command('import')} PATH -o {join([store])}`. Its runs one by one"
+    )
+    return NextStep(
+        words=words, command=_command("store", "export", *map(path_word, runs), "-o", f"{_stem(store)}.csv")
+    )
+
+
+def _stem(store: str) -> str:
+    return store.rstrip("/").removesuffix(".jsonl").removesuffix(".zip").removesuffix(".outweigh") or "runs"
+
+
+def _split(runs: Sequence[str], name: str) -> str:
+    return _command("store", "arms", path_word(runs[0]), *option_words("--split", name), "--by", "agent.model")
+
+
+def _about_strangers(runs: Sequence[str], arms: Mapping[str, ArmTally]) -> NextStep:
+    """No two arms share a task: those of one model may be one arm, whose tasks were taken for part of it."""
+    merged: dict[str, list[str]] = defaultdict(list)
+    for name, arm in arms.items():
+        model = next(iter(arm.models)) if len(arm.models) == 1 else None
+        merged[model or ""].append(name)
+    tasks = [set[str]().union(*(arms[name].tasks for name in names)) for names in merged.values()]
+    if "" not in merged and any(one & other for one, other in combinations(tasks, 2)) and len(runs) == 1:
+        several = {model: names for model, names in merged.items() if len(names) > 1}
+        options = [
+            word for model, names in several.items() for word in option_words("--merge", f"{','.join(names)}={model}")
+        ]
+        words = "no two arms share a task, but the arms of one model together share tasks with another's; join them"
+        return NextStep(words=words, command=_command("store", "arms", path_word(runs[0]), *options))
+    first, other = list(arms)[:2]
+    held = [f"{name!r} has {quote_names(sorted(arms[name].tasks))}" for name in (first, other)]
+    words = (
+        f"no two arms share a task, so nothing can be compared: {', '.join(held)}. This lists all arms and tasks, to "
+        "be renamed or joined"
+    )
+    return NextStep(words=words, command=_command("store", "arms", path_word(runs[0])))
