@@ -33,6 +33,7 @@ ONLY_PARSED = {
     "outweigh ci": "needs the repository of a CI job",
     "outweigh baseline check": "needs a pin of the suite",
     "outweigh import inspect": "needs the logs of another harness",
+    "outweigh store arms": "needs imported runs with these arms",
     "outweigh demo -o": "the same as `outweigh demo`, in another folder",
 }
 """Examples that cannot run here, and why; of these a test checks only that they parse."""

@@ -1,7 +1,7 @@
 """`outweigh store arms`: put the arms and tasks of imported runs right, without touching their records."""
 
-import argparse
 from collections.abc import Sequence
+from functools import partial
 
 from outweigh.app.correct_arms import CorrectRequest, correct_arms
 from outweigh.cli.arguments import CommandOptions, Parser, add_format_option, print_report
@@ -18,14 +18,6 @@ class _Options(CommandOptions):
     format: str
 
 
-class _Change(argparse.Action):
-    """Keeps changes of all kinds in the order in which they are asked for."""
-
-    def __call__(self, _: object, namespace: argparse.Namespace, values: object, option: str | None = None) -> None:
-        """One more change, of the kind that its option names."""
-        namespace.changes = [*namespace.changes, ((option or "").removeprefix("--"), str(values))]
-
-
 def main(arguments: Sequence[str]) -> int:
     """Add the changes to the store, and list its arms and tasks."""
     options = build_parser().parse_command(arguments, _Options())
@@ -35,13 +27,17 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.SATISFIED
 
 
+def _change(kind: str, value: str) -> tuple[str, str]:
+    """Changes of all kinds stay in the order in which they are asked for."""
+    return kind, value
+
+
 def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh store arms",
-        description="List the arms and tasks of a store of imported runs, or put them right. Changes are kept in "
-        "arms.toml in the store, are named in every verdict, and leave the records as they are; remove the file to "
-        "undo them.",
+        description="List the arms and tasks of imported runs, or put them right without touching the records: changes "
+        "are kept in the store's arms.toml, and every verdict names them.",
         examples=(
             "outweigh store arms runs",
             "outweigh store arms runs --rename gpt5-run7=plain --merge monday,tuesday=with-notes",
@@ -58,7 +54,13 @@ def build_parser() -> Parser:
         ("--drop", "ARM", "leave an arm out"),
     ):
         group.add_argument(
-            option, metavar=metavar, dest="changes", action=_Change, default=[], help=f"{words}; may be repeated"
+            option,
+            metavar=metavar,
+            dest="changes",
+            action="append",
+            default=[],
+            type=partial(_change, option.removeprefix("--")),
+            help=f"{words}; may be repeated",
         )
     group.add_argument(
         "--by", metavar="FIELD", help="what to split by: agent.model, agent.name, agent.version, family or extra.NAME"
