@@ -15,7 +15,7 @@ execution:
   max_turns: 8
   timeout_seconds: 120
   allowed_tools: [Read, Write, "Bash(ls:*)"]
-  env: {MODE: test}
+  env: {EVAL_MODE: test}
 graders:
   - {name: created, type: file_exists, path: "**/*.md", weight: 2}
   - {name: no secrets, type: file_exists, path: secret.txt, exists: false}

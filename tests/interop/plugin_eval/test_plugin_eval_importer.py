@@ -125,6 +125,7 @@ def test_the_cost_of_the_judge_is_not_the_agent_s(tmp_path: Path) -> None:
         ({"error": "scaffold failed (exit 3): ", "passed": False, "graders": []}, Status.INFRA_ERROR),
         ({"error": "exit 1: API Error: 529 Overloaded", "passed": False, "graders": []}, Status.INFRA_ERROR),
         ({"error": "exit 1: API Error: 400 prompt is too long", "passed": False, "graders": []}, Status.AGENT_ERROR),
+        ({"error": "exit 1: stderr: Error: sandbox required but unavailable", "passed": False}, Status.INFRA_ERROR),
         ({"error": "the run directory was moved", "passed": False, "graders": []}, Status.INFRA_ERROR),
     ],
 )

@@ -51,7 +51,7 @@ def test_a_case_of_either_form_is_a_task(tmp_path: Path) -> None:
         "greeting": "Write a greeting.",
     }
     assert (tasks["write-report"].settings.timeout_seconds, tasks["greeting"].settings.timeout_seconds) == (120, 300)
-    assert tasks["write-report"].settings.environment == {"MODE": "test"}
+    assert tasks["write-report"].settings.environment == {"EVAL_MODE": "test"}
 
 
 def test_all_six_kinds_of_graders_are_converted(tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_what_cannot_be_carried_over_is_a_note(tmp_path: Path) -> None:
     notes = "\n".join(read(a_plugin(tmp_path)).notes)
 
     for words in (
-        "'write-report' have a smaller `runs` than 3",
-        "'greeting' have a smaller `max_turns` than 8",
+        "`runs` is the same for all cases of a suite, so it is 3 for 'write-report', too.",
+        "`max_turns` is the same for all cases of a suite, so it is 8 for 'greeting', too.",
         "'greeting' allow fewer tools than others; here every case may use 'Bash', 'Write'.",
         "The tag 'smoke' is on 'write-report'",
         "The mocks of 'mail' were left out",

@@ -32,6 +32,9 @@ AGENT = "claude-code"
 _DETAIL_LENGTH = 500
 _TIMED_OUT = re.compile(r"timed out after \d+")
 _SKILL_CALLS = re.compile(r"Skill called (\d{1,9})x")
+_NO_SANDBOX = "sandbox required but unavailable"
+"""It refuses to start an agent with a shell that cannot be confined, and grades that."""
+
 _SKIPPED = "skipped: cost ceiling"
 _THREW = "grader threw: "
 _TRACE = re.compile(r"claude-eval-[^/\\]+[/\\]out[/\\]trace\.jsonl$")
@@ -133,7 +136,7 @@ def _status(raw: Mapping[str, Any], *, has_what_it_names: bool) -> Status:
     if _TIMED_OUT.match(error):
         return Status.TIMEOUT
     is_graded = bool(dicts_at(raw, "graders"))
-    if not is_graded and error.startswith(("scaffold failed", "mocks:")):
+    if _NO_SANDBOX in error or (not is_graded and error.startswith(("scaffold failed", "mocks:"))):
         return Status.INFRA_ERROR
     otherwise = FailureKind.CRASH if is_graded else FailureKind.SERVER_ERROR
     return failure_from_text(error, otherwise).kind.status

@@ -1,8 +1,7 @@
 """Suite reader of `claude plugin eval`: a plugin with its evals, and the same agent without and with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.plugin_eval.case_files import (
@@ -99,7 +98,7 @@ def _readable(place: PluginLocation) -> tuple[list[EvalCase], list[str]]:
     return cases, notes
 
 
-def _is_part_of(evals: Path, plugin: Path) -> Any:
+def _is_part_of(evals: Path, plugin: Path) -> Callable[[PurePosixPath], bool]:
     inside = PurePosixPath(evals.relative_to(plugin).as_posix())
     return lambda path: path == inside
 
@@ -194,8 +193,8 @@ def _only_model(cases: Sequence[EvalCase]) -> str | None:
 
 def _comments(name: str, cases: int) -> dict[str, str]:
     return {
-        "": f"Does the plugin {name} make a difference? The same agent without it and with it, on {cases} cases of its "
-        "author, in random order.",
+        "": f"Does the plugin {name} make a difference? The same agent without it and with it, on "
+        f"{'one case' if cases == 1 else f'{cases} cases'} of its author, in random order.",
         "repeats": "Runs of every case in every arm. A verdict takes at least 6 cases, and a better pass rate alone is "
         "called improved from 7 on; `outweigh plan -c` says what can be seen.",
         f"arms.{WITH_ARM}": "The only difference: a copy of the plugin, without its evals. For pull requests of the "
@@ -208,8 +207,8 @@ def _notes(named: Mapping[str, EvalCase], graded: Mapping[str, CaseGrading]) -> 
         yield from (f"{task}: {note}" for note in grading.notes)
         if not grading.checks and grading.rubric is None:
             yield f"{task}: nothing is left to grade it by; write checks for it."
-    yield from _differing(named, "runs", _runs, "of them; every case is run as often as that with the most")
-    yield from _differing(named, "max_turns", _turns, "; every case may take as many as that with the most")
+    yield from _differing(named, "runs", _runs)
+    yield from _differing(named, "max_turns", _turns)
     models = {as_str(case.execution.get("model")) for case in named.values()}
     if len(models) > 1:
         yield f"The cases name different models ({quote_names(sorted(filter(None, models)))}); name one with -m."
@@ -243,11 +242,11 @@ def _notes(named: Mapping[str, EvalCase], graded: Mapping[str, CaseGrading]) -> 
         )
 
 
-def _differing(named: Mapping[str, EvalCase], key: str, reads: Any, words: str) -> Iterator[str]:
-    found = {task: reads(case) for task, case in named.items()}
+def _differing(named: Mapping[str, EvalCase], key: str, read_count: Callable[[EvalCase], int]) -> Iterator[str]:
+    found = {task: read_count(case) for task, case in named.items()}
     most = max(found.values())
     if fewer := [task for task, value in found.items() if value < most]:
-        yield f"{quote_names(fewer)} have a smaller `{key}` than {most}{words if words[0] == ';' else f' {words}'}."
+        yield f"`{key}` is the same for all cases of a suite, so it is {most} for {quote_names(fewer)}, too."
 
 
 def _mock_notes(named: Mapping[str, EvalCase], place: PluginLocation) -> Iterator[str]:
