@@ -4,13 +4,14 @@ The functions for times and durations return None for what they cannot read. Tho
 for a doubtful value, because a guess would change a result.
 """
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from math import isfinite, isnan
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from outweigh.model.failure import Status
 from outweigh.model.untrusted_json import as_amount, as_count
@@ -161,6 +162,33 @@ def read_bool(value: Any) -> bool:
     if word in _FALSE_WORDS:
         return False
     raise ValueError("which is neither a pass nor a failure; say 1 or 0, true or false, yes or no")
+
+
+_THRESHOLD = re.compile(r"(?P<column>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<limit>\d+(\.\d+)?|\.\d+)")
+_SIGNS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+class Threshold(NamedTuple):
+    """A score that is a pass from some value on, such as `score>=0.8`."""
+
+    column: str
+    sign: str
+    limit: float
+
+    def is_pass(self, value: Any) -> bool:
+        """Whether a score is a pass; ValueError for a score in another unit."""
+        score = read_amount(value)
+        if self.limit < 1 < score:
+            raise ValueError(
+                f"which is above 1, while {self.limit:g} is a share; write where a pass begins in the same unit"
+            )
+        return bool(_SIGNS[self.sign](score, self.limit))
+
+
+def parse_threshold(spec: str) -> Threshold | None:
+    """The threshold that the user wrote; None for the name of a column."""
+    found = _THRESHOLD.fullmatch(spec)
+    return None if found is None else Threshold(found["column"], found["sign"], float(found["limit"]))
 
 
 def read_time(value: Any) -> datetime:

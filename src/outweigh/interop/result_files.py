@@ -5,9 +5,11 @@ guess. Folders are walked in a fixed order, to a limited depth, without followin
 """
 
 import os
+import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -68,6 +70,57 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return entry.is_file()
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileMarks:
+    """How the files of a format are recognised: how their names end, how they begin, and what their beginnings contain.
+
+    All of it makes a file recognised. In a folder that is read as the format, a part is enough, so that a damaged file
+    is refused and not passed by.
+    """
+
+    suffixes: tuple[str, ...]
+    start: re.Pattern[bytes]
+    marks: tuple[bytes, ...] = ()
+
+    def recognise(self, path: Path) -> bool:
+        """Whether a file is of the format, or a folder holds one that is; never raises, as `recognises` must not."""
+        try:
+            return any(map(self._fits, self._named(path) if path.is_dir() else (path,)))
+        except (EvidenceError, OSError, ValueError):
+            return False
+
+    def files(self, path: Path) -> list[Path]:
+        """The file itself, or the files of the format below a folder; EvidenceError if there are none."""
+        found = [file for file in self._named(path) if self._may_fit(file)] if path.is_dir() else [path]
+        if not found:
+            raise EvidenceError(f"{path} has no file of this format; is it the right folder?")
+        return found
+
+    def _named(self, folder: Path) -> Iterator[Path]:
+        return walk_files(folder, lambda name: name.endswith(self.suffixes) and not name.startswith("."))
+
+    def _fits(self, path: Path) -> bool:
+        start = read_head(path) if path.name.endswith(self.suffixes) else b""
+        return self.start.match(start) is not None and all(mark in start for mark in self.marks)
+
+    def _may_fit(self, path: Path) -> bool:
+        start = read_head(path)
+        return self.start.match(start) is not None or any(mark in start for mark in self.marks)
+
+
+def listed_objects(held: Mapping[str, Any], key: str, path: Path, notes: ImportNotes) -> Iterator[dict[str, Any]]:
+    """The objects of an array that a format always has; a missing array, and everything else in it, becomes a note."""
+    found = held.get(key)
+    if not isinstance(found, list):
+        notes.unread(path, 0, f"it has no list {key!r}")
+        return
+    for number, each in enumerate(found, start=1):
+        if isinstance(each, dict):
+            yield each
+        else:
+            notes.unread(path, 0, f"entry {number} of {key!r} is no object")
 
 
 WHOLE_LIMIT = 512 * 2**20

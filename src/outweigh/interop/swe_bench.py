@@ -47,6 +47,9 @@ from outweigh.transcript.trajectory_file import trajectory_json
 
 INSTANCE_PATCH_FILE = "patch.diff"
 
+_OPENHANDS_MARK = b'"test_result"'
+"""A line of OpenHands' output names an instance, too, and may contain its report."""
+
 
 class SweBenchImporter:
     """Reads one run for each instance.
@@ -70,10 +73,10 @@ class SweBenchImporter:
         """Whether a file is a report, a map, a list or predictions, or a folder holds one or the logs of instances."""
         try:
             if path.is_dir():
-                return _has_logs(path) or holds_results(path)
+                return (_has_logs(path) or holds_results(path)) and not _has_other_outputs(path)
             if path.suffix == ".jsonl":
                 start = read_head(path)
-                is_named = b'"instanceId"' in start or b'"instance_id"' in start
+                is_named = b'"instanceId"' in start or (b'"instance_id"' in start and _OPENHANDS_MARK not in start)
                 return is_named and (b'"model_patch"' in start or b'"resolved"' in start)
             return is_results_file(path) or (path.name == INSTANCE_REPORT_FILE and _is_instance_report(path))
         except (EvidenceError, OSError):
@@ -244,3 +247,9 @@ def _has_logs(path: Path) -> bool:
 def _is_instance_report(file: Path) -> bool:
     start = read_head(file)
     return b'"resolved"' in start and b'"tests_status"' in start
+
+
+def _has_other_outputs(path: Path) -> bool:
+    """Whether a folder holds outputs of OpenHands, which say more than the reports beside them."""
+    outputs = walk_files(path, lambda name: name == "output.jsonl")
+    return any(_OPENHANDS_MARK in read_head(file) for file in outputs)

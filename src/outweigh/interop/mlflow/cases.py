@@ -9,14 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from outweigh.interop.field_values import milliseconds_to_seconds, parse_time, read_bool, unless_unknown
-from outweigh.interop.imported_run import fingerprint
+from outweigh.interop.evaluated_cases import Assessment, EvaluatedCase
+from outweigh.interop.field_values import milliseconds_to_seconds, parse_time
 from outweigh.model.json_text import decode_json
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
-from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage, reported_cost
-
-PASS_RATINGS = {"yes": True, "no": False}
-"""What MLflow's own scorers write instead of true and false."""
+from outweigh.model.usage import Usage, reported_cost
 
 _FINISHED = "FINISHED"
 
@@ -37,57 +34,6 @@ class EvaluationRun:
     def finished(self) -> bool:
         """Whether it is marked as finished."""
         return self.status == _FINISHED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assessment:
-    """What one scorer found, or why it could not."""
-
-    value: Any
-    rationale: str | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluatedCase:
-    """A row of a table or a trace, in one form. `place` identifies it within its run."""
-
-    run_id: str
-    place: str
-    inputs: Any
-    expectations: Any = None
-    assessments: Mapping[str, Assessment]
-    cells: Mapping[str, Any] = field(default_factory=dict)
-    trace_id: str | None = None
-    failure: str | None = None
-    started_at: datetime | None = None
-    duration_seconds: float | None = None
-    usage: Usage = NO_USAGE
-    cost: Cost = UNKNOWN_COST
-    kept: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def checksum(self) -> str:
-        """The hash of input and expectations, which identifies a task across runs."""
-        return fingerprint({"inputs": self.inputs, "expectations": self.expectations})
-
-
-def stated_pass(value: Any) -> bool | None:
-    """Whether a score is a pass by itself, as in MLflow's own assertions; None for a number."""
-    if isinstance(value, bool):
-        return value
-    return PASS_RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
-
-
-def pass_by_user(value: Any) -> bool | None:
-    """Whether a score is a pass if the user calls it the success: 0, 1, `pass` and `fail` count, too. None for all
-    others.
-    """
-    try:
-        found: bool | None = unless_unknown(read_bool)(value)
-    except ValueError:
-        return None
-    return found
 
 
 _SOURCE_RUN = "mlflow.sourceRun"

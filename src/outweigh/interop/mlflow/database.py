@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from outweigh.errors import EvidenceError
+from outweigh.interop.evaluated_cases import EvaluatedCase
 from outweigh.interop.field_values import parse_time
 from outweigh.interop.mlflow.cases import (
     TRACE_COST,
     TRACE_TOKENS,
-    EvaluatedCase,
     EvaluationRun,
     root_inputs,
     trace_cases,

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.errors import EvidenceError
+from outweigh.interop.evaluated_cases import Assessment, EvaluatedCase
 from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import fingerprint
-from outweigh.interop.mlflow.cases import Assessment, EvaluatedCase, EvaluationRun, root_inputs, trace_cases
+from outweigh.interop.mlflow.cases import EvaluationRun, root_inputs, trace_cases
 from outweigh.interop.mlflow.database import (
     DATABASE_SUFFIXES,
     is_mlflow_database,

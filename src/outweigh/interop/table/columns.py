@@ -1,7 +1,5 @@
 """Which columns of a table are which fields of a run, as the user says; and one row as a run."""
 
-import operator
-import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -64,24 +62,18 @@ class MappedColumn(NamedTuple):
         return None if None in parts else stable_id(*parts)
 
 
-_THRESHOLD = re.compile(r"(?P<column>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<limit>\d+(\.\d+)?|\.\d+)")
-"""A score that is a pass from some value on, such as `success=score>=0.8`."""
-
-_SIGNS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
-
-
 def columns_of(spec: str, sample: Mapping[str, Any]) -> list[str]:
     """The columns that a field is made of, as the user wrote them."""
-    threshold = None if spec in sample else _THRESHOLD.fullmatch(spec)
+    threshold = None if spec in sample else cell.parse_threshold(spec)
     if threshold is not None:
-        return [threshold["column"]]
+        return [threshold.column]
     return [spec] if spec in sample or not spec else spec.split(COLUMN_JOINER)
 
 
 def threshold_of(spec: str, sample: Mapping[str, Any]) -> float | None:
     """From which score on a run passed, where the user says so."""
-    threshold = None if spec in sample else _THRESHOLD.fullmatch(spec)
-    return None if threshold is None else float(threshold["limit"])
+    threshold = None if spec in sample else cell.parse_threshold(spec)
+    return None if threshold is None else threshold.limit
 
 
 def resolve_fields(asked: Mapping[str, str]) -> dict[str, str]:
@@ -142,11 +134,10 @@ def looks_like_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any
 
 
 def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColumn:
-    threshold = _THRESHOLD.fullmatch(spec) if field == "success" and spec not in sample else None
+    threshold = cell.parse_threshold(spec) if field == "success" and spec not in sample else None
     if threshold is not None:
-        score = _map_column("duration_seconds", threshold["column"], sample)
-        reading = cell.unless_unknown(_threshold_reader(threshold["sign"], float(threshold["limit"])))
-        return score._replace(field=field, reading=reading)
+        score = _map_column("duration_seconds", threshold.column, sample)
+        return score._replace(field=field, reading=cell.unless_unknown(threshold.is_pass))
     names = [spec] if spec in sample or field not in LABEL_FIELDS else spec.split(COLUMN_JOINER)
     for name in names:
         if not any(each == name or each.startswith(f"{name}.") for each in sample):
@@ -156,18 +147,6 @@ def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColum
                 f"--map {field}={spec}: there is no column {name!r}; there is {quote_names(sample, 30)}.{hint}"
             )
     return MappedColumn(field, spec, tuple(tuple(name.split(".")) for name in names), FIELD_READERS[field])
-
-
-def _threshold_reader(sign: str, limit: float) -> cell.CellReader:
-    def read(value: Any) -> bool:
-        score = cell.read_amount(value)
-        if limit < 1 < score:
-            raise ValueError(
-                f"which is above 1, while {limit:g} is a share; write where a pass begins in the same unit"
-            )
-        return bool(_SIGNS[sign](score, limit))
-
-    return read
 
 
 def cell_at(cells: Mapping[str, Any], path: tuple[str, ...]) -> Any:
