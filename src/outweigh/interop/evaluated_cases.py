@@ -29,7 +29,10 @@ from outweigh.model.untrusted_json import as_amount, as_count
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage, reported_cost
 from outweigh.ports.importers import ImportNotes, ImportRequest
 
-PASS_RATINGS = {"yes": True, "no": False, "pass": True, "fail": False, "passed": True, "failed": False}
+PASS_RATINGS = {
+    **dict.fromkeys(("yes", "pass", "passed", "true", "correct"), True),
+    **dict.fromkeys(("no", "fail", "failed", "false", "incorrect"), False),
+}
 """What scorers write instead of true and false."""
 
 FIGURE_FIELDS = ("duration_seconds", "cost_usd", "input_tokens", "output_tokens")

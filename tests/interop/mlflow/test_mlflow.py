@@ -194,7 +194,7 @@ def test_a_number_is_no_pass_until_it_is_called_one_and_is_0_or_1(tmp_path: Path
     said, _ = runs_of(path, columns={"success": "match"})
 
     assert [run.checks for run in unsaid] == [None, None]
-    assert any("--map success=SCORE" in warning for warning in notes.warnings)
+    assert any("--map success=match" in warning for warning in notes.warnings)
     assert [success(run) for run in said] == [True, False]
     with pytest.raises(EvidenceError, match="neither a pass nor a failure"):
         runs_of(SAMPLES / "tables", columns={"success": "length"})
@@ -412,5 +412,5 @@ def test_tables_and_databases_of_others_are_not_taken_for_evaluations(tmp_path: 
 
 
 def test_a_field_that_no_column_can_be_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EvidenceError, match="--map arm is not used by mlflow"):
-        runs_of(table(tmp_path / "t.json", row()), columns={"arm": "inputs"})
+    with pytest.raises(EvidenceError, match="--map repeat is not used by mlflow"):
+        runs_of(table(tmp_path / "t.json", row()), columns={"repeat": "inputs"})
