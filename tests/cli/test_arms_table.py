@@ -133,4 +133,4 @@ def test_several_stores_are_shown_one_after_the_other_with_one_next_command(outw
     shown = outweigh("store", "show", *stores, "--format", "json").json()
 
     assert [list(store["results"]) for store in shown["stores"]] == [["plain"], ["notes"]]
-    assert shown["next"] == f"outweigh verdict {' '.join(stores)} --baseline plain --candidate notes"
+    assert shown["next"] == f"outweigh verdict {' '.join(stores)} --baseline plain --candidate notes --gates pass_rate"

@@ -15,6 +15,8 @@ from outweigh.plugins import adapter_names
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HEADER = "task_id,arm,success\n"
+BY_PASSES = ["--gates", "pass_rate"]
+"""Such tables have nothing else to decide by."""
 
 
 def a_table(path: Path, *arms: str) -> str:
@@ -33,7 +35,7 @@ def test_two_arms_from_two_sources_are_named_in_the_next_command(outweigh: Any, 
 
     answer = outweigh("import", a_table(tmp_path / "two.csv", "with notes"), "-o", target)
 
-    expected = ["verdict", target, "--baseline", "plain", "--candidate", "with notes"]
+    expected = ["verdict", target, "--baseline", "plain", "--candidate", "with notes", *BY_PASSES]
     assert next_command(answer.out) == expected
     assert "with notes against plain" in outweigh(*expected).out
 
@@ -83,7 +85,15 @@ def test_of_many_arms_two_that_share_tasks_are_named_and_all_counted(outweigh: A
 
     answer = outweigh("import", str(source), "-o", str(tmp_path / "runs"))
 
-    assert next_command(answer.out) == ["verdict", f"{tmp_path}/runs", "--baseline", "b", "--candidate", "c"]
+    assert next_command(answer.out) == [
+        "verdict",
+        f"{tmp_path}/runs",
+        "--baseline",
+        "b",
+        "--candidate",
+        "c",
+        *BY_PASSES,
+    ]
     assert "any two of the 3 arms can be named" in answer.out
     assert "c against b" in outweigh(*next_command(answer.out)).out
 
@@ -91,14 +101,14 @@ def test_of_many_arms_two_that_share_tasks_are_named_and_all_counted(outweigh: A
 def test_a_baseline_that_is_called_so_is_compared_with_all_others(outweigh: Any, tmp_path: Path) -> None:
     answer = outweigh("import", a_table(tmp_path / "all.csv", "a", "b", "baseline"), "-o", str(tmp_path / "runs"))
 
-    assert next_command(answer.out) == ["verdict", f"{tmp_path}/runs", "--baseline", "baseline"]
+    assert next_command(answer.out) == ["verdict", f"{tmp_path}/runs", "--baseline", "baseline", *BY_PASSES]
     assert "of 2 candidates improved on baseline" in outweigh(*next_command(answer.out)).out
 
 
 def test_the_arm_whose_name_says_less_is_the_baseline(outweigh: Any, tmp_path: Path) -> None:
     answer = outweigh("import", a_table(tmp_path / "all.csv", "opus with-notes", "opus"), "-o", str(tmp_path / "runs"))
 
-    assert next_command(answer.out)[2:] == ["--baseline", "opus", "--candidate", "opus with-notes"]
+    assert next_command(answer.out)[2:] == ["--baseline", "opus", "--candidate", "opus with-notes", *BY_PASSES]
 
 
 @pytest.mark.parametrize("name", ["with space", "it's", 'say "hi"', "-home-me-app", "--fast", "a=b", "$HOME;ls"])
@@ -181,3 +191,25 @@ def test_what_a_format_reads_along_with_its_own_is_nothing_left_aside(outweigh: 
 
     assert "read as harbor" in answer.out
     assert "holds more" not in answer.err
+
+
+def test_what_no_run_of_an_arm_has_is_left_out_of_the_decision_and_named(outweigh: Any, tmp_path: Path) -> None:
+    answer = outweigh("import", str(EXAMPLES / "harnesses" / "tau-bench"), "-o", str(tmp_path / "runs"))
+
+    assert "an arm has no tokens, so that is not judged" in answer.out
+    assert next_command(answer.out)[-2:] == ["--gates", "pass_rate,duration,cost"]
+    assert outweigh(*next_command(answer.out)).out.startswith("IMPROVED")
+
+
+def test_tasks_of_one_family_show_nothing_about_others_and_break_nothing(outweigh: Any, tmp_path: Path) -> None:
+    rows = "".join(
+        f"task-{task},{arm},{'yes' if arm == 'b' or task else 'no'},all,{number + task}.5\n"
+        for number, arm in enumerate(("a", "b"))
+        for task in range(8)
+    )
+    lonely = "task-of-one-arm,a,yes,other,1.5\n"
+    (tmp_path / "all.csv").write_text(f"task_id,arm,success,family,duration_seconds\n{rows}{lonely}")
+    options = ("--map", "family=family", "--map", "duration_seconds=duration_seconds")
+    answer = outweigh("import", "table", str(tmp_path / "all.csv"), "-o", str(tmp_path / "runs"), *options)
+
+    assert outweigh(*next_command(answer.out)).out.startswith("INCONCLUSIVE")

@@ -33,7 +33,7 @@ def next_comparison(runs: Sequence[str], arms: Mapping[str, ArmTally]) -> NextSt
     best = max(shared, key=lambda pair: shared[pair])
     if not shared[best]:
         return _about_strangers(runs, arms)
-    is_reversed = baseline == best[1] or (baseline not in best and _has_more_words(*best))
+    is_reversed = baseline == best[1] or (baseline not in best and _is_later(*best))
     one, other = best[::-1] if is_reversed else best
     reverse = "" if baseline in best else "nothing says which arm is the baseline; swap them if it is the other"
     several = (
@@ -42,20 +42,52 @@ def next_comparison(runs: Sequence[str], arms: Mapping[str, ArmTally]) -> NextSt
         else f"{shared[best]:,} tasks are shared by these two; any two of the {len(arms):,} arms can be named"
     )
     words = "; ".join(filter(None, (several, reverse)))
-    return NextStep(words=words, command=_compare(runs, one, [other], arms))
+    return _compare(words, runs, one, [other], arms)
 
 
-def _has_more_words(one: str, other: str) -> bool:
-    """Whether the first name says all that the second one says, and more: then it is the one with something added."""
-    return {*re.findall(r"\w+", one.lower())} > {*re.findall(r"\w+", other.lower())}
+_EARLIER = frozenset({"plain", "vanilla", "default", "original", "old", "before", "without", "main"})
 
 
-def _compare(runs: Sequence[str], baseline: str, candidates: Sequence[str], arms: Mapping[str, ArmTally]) -> str:
+def _is_later(one: str, other: str) -> bool:
+    """Whether the first name says all that the second one says and more, or only the second sounds like a baseline.
+
+    The order is all that this decides; the user reads that nothing says which arm is the baseline.
+    """
+    ours, theirs = ({*re.findall(r"[a-z0-9]+", name.lower())} for name in (one, other))
+    return ours > theirs or bool(theirs & _EARLIER and not ours & _EARLIER)
+
+
+def _compare(
+    words: str, runs: Sequence[str], baseline: str, candidates: Sequence[str], arms: Mapping[str, ArmTally]
+) -> NextStep:
     """A verdict; a comparison where no run says what was solved, so that there is nothing to decide by."""
     known = all(arms[name].results.known for name in (baseline, *candidates))
     verb = "verdict" if known else "compare"
     chosen = [word for name in candidates for word in option_words("--candidate", name)]
-    return _command(verb, *map(path_word, runs), *option_words("--baseline", baseline), *chosen)
+    gates = _recorded_gates([arms[name] for name in (baseline, *(candidates or arms))]) if known else None
+    if gates is not None:
+        missing = [title for name, title in _RESOURCES.items() if name not in gates]
+        words = "; ".join(filter(None, (words, f"an arm has no {' and no '.join(missing)}, so that is not judged")))
+    decided_by = () if gates is None else ("--gates", ",".join(("pass_rate", *gates)))
+    named = (*map(path_word, runs), *option_words("--baseline", baseline), *chosen)
+    return NextStep(words=words, command=_command(verb, *named, *decided_by))
+
+
+_RESOURCES = {"duration": "times", "non_cache_tokens": "tokens", "cost": "costs"}
+
+
+def _recorded_gates(arms: Sequence[ArmTally]) -> tuple[str, ...] | None:
+    """The resources to decide by where no run of an arm has times or tokens, since nothing would be decided by those.
+
+    None where the usual gates can be kept.
+    """
+    figures = {
+        "duration": [arm.seconds for arm in arms],
+        "non_cache_tokens": [arm.tokens for arm in arms],
+        "cost": [arm.usd for arm in arms],
+    }
+    recorded = tuple(name for name, sums in figures.items() if all(each.known for each in sums))
+    return None if {"duration", "non_cache_tokens"} <= {*recorded} else recorded
 
 
 def _command(*words: str) -> str:
@@ -70,8 +102,8 @@ def _about_baseline(runs: Sequence[str], baseline: str, arms: Mapping[str, ArmTa
     others = [name for name in arms if name != baseline]
     words = f"{baseline!r} is the baseline, by its name"
     if len(others) == 1 or not all(arm.results.known for arm in arms.values()):
-        return NextStep(words=words, command=_compare(runs, baseline, others[:1], arms))
-    return NextStep(words=words, command=_compare(runs, baseline, [], arms))
+        return _compare(words, runs, baseline, others[:1], arms)
+    return _compare(words, runs, baseline, [], arms)
 
 
 def _about_one_arm(runs: Sequence[str], name: str, arm: ArmTally) -> NextStep:

@@ -218,6 +218,8 @@ def p_values_of(sample: GateSample, *, fixed_suite: bool, planned_tasks: int | N
         return EqualPValues()
     if fixed_suite:
         return _suite_p_values(sample)
+    if sample.families is not None and len(set(sample.families)) < 2:
+        return UnknownPValues()  # tasks of one family are alike, so they say nothing about others
     if not bounded:
         return UnknownPValues() if has_no_spread(benefits, 1.0) else _usual_p_values(sample, planned_tasks)
     return _bounded_p_values(sample, planned_tasks)
