@@ -254,6 +254,39 @@ def test_javascript_runners_report_the_file_of_every_test(project: Project, name
     assert not runner.covers("test/b.test.js", None, first)
 
 
+# As AVA 6 prints it for one file; names have no file, and one that cannot be loaded is a test that failed.
+AVA_STAND_IN = """#!/bin/sh
+[ "$1" = --tap ] || exit 9
+echo 'TAP version 13'
+case $2 in
+  test/a.js) printf 'ok 1 - adds two numbers\\nnot ok 2 - fails\\n  ---\\n    name: AssertionError\\n  ...\\nok 3 - later # SKIP\\n'; exit 1;;
+  *) printf 'not ok 1 - Error [ERR_MODULE_NOT_FOUND]: Cannot find module\\nnot ok 2 - %s exited with a non-zero exit code: 1\\n' "$2"; exit 1;;
+esac
+"""  # noqa: E501 - a line of a program
+
+
+def test_ava_is_started_for_every_file_and_files_that_cannot_be_loaded_have_no_tests(project: Project) -> None:
+    project.write("bin/ava", AVA_STAND_IN)
+    (project.folder / "bin/ava").chmod(0o755)
+    project.programs.append(str(project.folder / "bin"))
+    project.write("package.json", '{"scripts": {"test": "xo && c8 ava"}}')
+    for path in ("test/a.js", "test/broken.js", "test/helpers/b.js"):
+        project.write(path, "")
+    runner = project.runner()
+
+    found = project.run(runner, "test/a.js", "test/broken.js", "test/helpers/b.js")
+
+    assert (runner.name, found) == (
+        "ava",
+        {
+            "test/a.js::adds two numbers": PASSED,
+            "test/a.js::fails": FAILED,
+            "test/a.js::later": SKIPPED,
+        },
+    )
+    assert runner.covers("test/a.js", "fails", "test/a.js::fails")
+
+
 GO_TESTS = """package shop
 
 import "testing"

@@ -7,11 +7,13 @@ from functools import cache
 from outweigh.mining.runners.base_runner import BaseRunner
 from outweigh.mining.runners.compiled_runners import CargoRunner, GoRunner
 from outweigh.mining.runners.javascript_runners import (
+    AvaRunner,
     JestRunner,
     MochaRunner,
     NodeTestRunner,
     VitestRunner,
     expand_command,
+    stated_test_command,
 )
 from outweigh.mining.runners.python_runners import PytestRunner, UnittestRunner
 from outweigh.mining.runners.recognise import recognise
@@ -26,7 +28,7 @@ from outweigh.mining.runners.xml_runners import (
     RspecRunner,
 )
 
-_JAVASCRIPT = (VitestRunner(), JestRunner(), MochaRunner(), NodeTestRunner())
+_JAVASCRIPT = (VitestRunner(), JestRunner(), MochaRunner(), AvaRunner(), NodeTestRunner())
 _OTHERS = (
     PytestRunner(),
     UnittestRunner(),
@@ -45,12 +47,13 @@ RUNNERS: tuple[BaseRunner, ...] = (*_JAVASCRIPT, *_OTHERS, ScriptRunner())
 def detect_runner(files: Sequence[str], read: ReadFile, changed: Sequence[str] = ()) -> Runner | None:
     """The runner of a commit; where it uses several, that of the changed files, else the one with most test files.
 
-    Plain scripts come last.
+    Plain scripts come last but one. Where nothing is known about the command of the tests, its exit code tells.
     """
     read = cache(read)
     found = [runner for runner in RUNNERS if runner.detect(files, read)]
     if not found:
-        return None
+        command = stated_test_command(read)
+        return None if command is None else CommandRunner(command, None)
     best = max(
         found, key=lambda runner: (not isinstance(runner, ScriptRunner), *map(runner.count_tests, (changed, files)))
     )

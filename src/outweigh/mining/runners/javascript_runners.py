@@ -1,4 +1,4 @@
-"""Runners of JavaScript and TypeScript tests: jest, vitest, mocha and `node --test`."""
+"""Runners of JavaScript and TypeScript tests: jest, vitest, mocha, AVA and `node --test`."""
 
 import json
 import re
@@ -32,6 +32,20 @@ def known_script(read: ReadFile) -> KnownCommand | None:
                 return KnownCommand(known.runner, "; ".join((*builds, known.program)))
             builds += [command] if _BUILD.search(command) else []
     return None
+
+
+_NO_TESTS = re.compile(
+    r"^(?:npx )?(?:\S*/)?(?:xo|\w*lint\w*|standard|prettier|tsc|tsd|aud|attw|publint|exit|evalmd)\b|no test|\baudit\b"
+)
+
+
+def stated_test_command(read: ReadFile) -> str | None:
+    """What `npm test` or `make test` of a commit runs besides linters, whatever it is; None where they run nothing."""
+    commands = [each for each in _expanded("test", read) if each and not _NO_TESTS.search(each)]
+    if commands:
+        return f'PATH="$PWD/node_modules/.bin:$PATH"; {" && ".join(commands)}'
+    targets = re.findall(rb"^(test|check)\s*:(?!=)", read("Makefile") or b"", re.MULTILINE)
+    return f"make {targets[0].decode()}" if targets else None
 
 
 _BUILD = re.compile(
@@ -143,6 +157,35 @@ class MochaRunner(ScriptRunnerBase):
         if not has_file and re.match(rf"\S+{_ENDING[:-1]}::", reported):
             return False
         return matches_name(function.replace("::", " "), title)
+
+
+# Starts AVA for every file, because it leaves the file out of names, or a part of it that depends on the other files.
+_AVA_LOOP = r"""set -- FILES
+[ $# -gt 0 ] || set -- $(find test tests -name '*.*js' -not -path '*/_*' -not -path '*/helpers/*' \
+-not -path '*/fixtures/*' 2>/dev/null | sort)
+code=0; one="${TMPDIR:-/tmp}/ava.tap"; echo 'TAP version 13' > "REPORT"
+for file; do
+  PROGRAM --tap "$file" > "$one" || code=1
+  cat "$one"
+  grep -E '^(not )?ok [0-9]+ - ' "$one" | grep -vE ' - (\w*Error\b|No tests found|.*exited with a non-zero exit code)' \
+    | sed -E "s|^((not )?ok [0-9]+ - )|\\1$file::|" >> "REPORT"
+done; exit $code"""
+
+
+class AvaRunner(ScriptRunnerBase):
+    """AVA. Files that could not be loaded are left out of the report."""
+
+    name = "ava"
+    report_format = "tap"
+    program = "ava"
+    config = re.compile(r"^ava\.config\.")
+    test_file = re.compile(
+        rf"(?:(?:^|/)(?:tests?|__tests__)/{_NO_HELPER}(?!(?:.*/)?_)(?:.*/)?[^/]*|[.-]test|(?:^|/)test){_ENDING}"
+    )
+
+    def start(self, files: Sequence[str], report: str) -> str:
+        """A loop over the files that writes the report."""
+        return _AVA_LOOP.replace("FILES", quoted(files)).replace("PROGRAM", self.program).replace("REPORT", report)
 
 
 # Prints every test as a line of TAP, with its file and the tests around it.

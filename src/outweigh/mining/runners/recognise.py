@@ -12,6 +12,7 @@ _PROGRAMS = {
     **dict.fromkeys(("mocha", "_mocha", "mocha.js", "ts-mocha"), "mocha"),
     **dict.fromkeys(("mvn", "mvnw"), "Maven"),
     **dict.fromkeys(("gradle", "gradlew"), "Gradle"),
+    "ava": "ava",
     "rspec": "RSpec",
     "phpunit": "PHPUnit",
     "ctest": "ctest",

@@ -23,11 +23,13 @@ class ScriptRunner(BaseRunner):
     name = "scripts"
     report_format = "tap"
     program = ""
-    test_file = re.compile(r"(?:^|/)(?:tests?|t)/[^/]*\.(?:[cm]?js|sh|bash|rb|php|pl|t)$")
+    test_file = re.compile(r"(?:^|/)(?:tests?|t)/[^/]*\.(?:[cm]?js|sh|bash|rb|php|pl|t)$|^test\.[cm]?js$")
 
     def detect(self, files: Sequence[str], read: ReadFile) -> bool:
-        """Whether there are scripts that are named as tests."""
-        return any(self.has_tests(path) and re.search(r"test[^/]*$", path) is not None for path in files)
+        """Whether there are scripts that are named as tests, or that use a library which makes every script a test."""
+        scripts = [path for path in files if self.has_tests(path)]
+        by_library = re.search(rb'"(?:tape|tap|uvu|zora)"\s*:', read("package.json") or b"") is not None
+        return bool(scripts) and (by_library or any(re.search(r"test[^/]*$", path) for path in scripts))
 
     def start(self, files: Sequence[str], report: str) -> str:
         """A loop over the scripts that writes the report."""
