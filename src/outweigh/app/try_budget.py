@@ -19,12 +19,14 @@ from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.prices import listed_models
 from outweigh.report.formatting import format_dollars
+from outweigh.verdict.evidence_settings import MINIMUM_TASKS
 
 TYPICAL_RUN_SECONDS = 300.0
 """An assumption, like the tokens of a typical run."""
 CAP_FACTOR = 3
 """A run may cost so many times what a typical one does; it is stopped there."""
 FEWEST_TASKS = 2
+DEFAULT_BUDGET_USD = 5.0
 ASSUMED_MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "gemini": "gemini-2.5-pro"}
 """The prices that are taken where an arm names no model and its agent takes its own."""
 PRETENDED_RUN_USD = 0.16
@@ -38,6 +40,10 @@ class RunPrice:
     run_usd: float
     cap_usd: float
     source: str
+
+    def usd_for(self, tasks: int) -> float:
+        """The least budget that buys so many tasks, in whole cents."""
+        return ceil(100 * ((2 * tasks - 1) * self.run_usd + self.cap_usd) - 1e-9) / 100
 
     def tasks_within(self, budget_usd: float) -> int:
         """The tasks that both arms can attempt once; the last run must be affordable at its cap."""
@@ -67,16 +73,20 @@ def price_runs(suite: LoadedSuite, agent: TryAgent, candidate_model: str | None,
     return _capped(suite, usual, f"a typical run at the prices of {assumed}, as those of its model are not known")
 
 
+def default_budget(price: RunPrice) -> float:
+    """What is spent where nobody says how much: fewer tasks than the verdict takes would decide nothing."""
+    return max(DEFAULT_BUDGET_USD, price.usd_for(MINIMUM_TASKS))
+
+
 def require_two_tasks(price: RunPrice, budget_usd: float) -> int:
     """How many tasks the budget buys; UsageError where they are fewer than two."""
     tasks = price.tasks_within(budget_usd)
     if tasks < FEWEST_TASKS:
-        enough = (2 * FEWEST_TASKS - 1) * price.run_usd + price.cap_usd
         raise UsageError(
             f"--budget {format_dollars(budget_usd)} buys fewer than {FEWEST_TASKS} tasks: a run costs about "
             f"{format_dollars(price.run_usd)} ({price.source}) and at most {format_dollars(price.cap_usd)}, and every "
-            f"task takes one run of each arm. {format_dollars(ceil(100 * enough) / 100)} is enough; --run-cost states "
-            "another price."
+            f"task takes one run of each arm. {format_dollars(price.usd_for(FEWEST_TASKS))} is enough; --run-cost "
+            "states another price."
         )
     return tasks
 

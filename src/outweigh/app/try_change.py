@@ -8,7 +8,7 @@ import shlex
 import shutil
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from outweigh.app.check_before_run import IGNORE_HINT
@@ -26,6 +26,7 @@ from outweigh.app.try_budget import (
     TYPICAL_RUN_SECONDS,
     RunPrice,
     choose_tasks,
+    default_budget,
     price_runs,
     require_two_tasks,
 )
@@ -58,14 +59,17 @@ NO_SUITE = SuiteSpec(name="none", tasks=["tasks/*"], arms={}, baseline="baseline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryChangeRequest:
-    """What to try, and how much to spend on it. `gain` is the rise of the pass rate that chances are told for."""
+    """What to try, and how much to spend on it. `gain` is the rise of the pass rate that chances are told for.
+
+    Without a budget it is the usual one, or what the fewest tasks cost that can be decided on.
+    """
 
     named: str
     suite: str | None = None
     agent: str | None = None
     model: str | None = None
     base: str | None = None
-    budget_usd: float = 5.0
+    budget_usd: float | None = None
     run_usd: float | None = None
     gain: float = 0.1
     jobs: int = 2
@@ -118,7 +122,9 @@ def prepare_try(request: TryChangeRequest, observer: RunObserver) -> PreparedTry
         _require_model(request.named, agent)
     subject = named.for_agent(agent.name)
     price = price_runs(source, agent, subject.after.model, request.run_usd)
-    wanted = require_two_tasks(price, request.budget_usd)
+    budget_usd = default_budget(price) if request.budget_usd is None else request.budget_usd
+    request = replace(request, budget_usd=budget_usd)
+    wanted = require_two_tasks(price, budget_usd)
     if found is None or (found == top / TRY_FOLDER / MINED_FOLDER and len(source.tasks) < wanted):
         source = _mine_tasks(top, wanted, request.jobs, observer)
     tasks = choose_tasks(_usable_tasks(source, subject, observer.notify), wanted)
@@ -127,7 +133,7 @@ def prepare_try(request: TryChangeRequest, observer: RunObserver) -> PreparedTry
         tasks=tasks,
         agent=agent,
         subject=subject,
-        budget_usd=request.budget_usd,
+        budget_usd=budget_usd,
         run_cap_usd=price.cap_usd,
     )
     suite = draft.write(top)
@@ -267,7 +273,7 @@ def _forecast(
         sandbox=preview.sandbox or "",
         run_usd=price.run_usd,
         price_source=price.source,
-        budget_usd=request.budget_usd,
+        budget_usd=draft.budget_usd,
         seconds=runs * TYPICAL_RUN_SECONDS / request.jobs,
         outlook=_outlook(suite.spec.policy, len(suite.tasks), request.gain),
         folder=str(_from_here(suite.folder)),

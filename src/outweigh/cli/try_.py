@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from outweigh.app.try_budget import DEFAULT_BUDGET_USD
 from outweigh.app.try_change import PreparedTry, TryChangeRequest, prepare_try
 from outweigh.cli.arguments import (
     CommandOptions,
@@ -21,8 +22,8 @@ from outweigh.cli.run import RUN_EXIT_CODES
 from outweigh.engine.batch import EndReason
 from outweigh.report.formatting import format_dollars
 from outweigh.report.try_page import try_report
+from outweigh.verdict.evidence_settings import MINIMUM_TASKS
 
-DEFAULT_BUDGET_USD = 5.0
 DEFAULT_GAIN_POINTS = 10.0
 
 
@@ -32,7 +33,7 @@ class _Options(CommandOptions):
     agent: str | None
     model: str | None
     base: str | None
-    budget: float
+    budget: float | None
     run_cost: float | None
     gain: float
     jobs: int
@@ -46,7 +47,8 @@ class _Options(CommandOptions):
             agent=self.agent,
             model=self.model,
             base=self.base,
-            budget_usd=self.budget,
+            # Whoever is not asked spends no more than the smallest default.
+            budget_usd=DEFAULT_BUDGET_USD if self.budget is None and self.yes else self.budget,
             run_usd=self.run_cost,
             gain=self.gain / 100,
             jobs=self.jobs,
@@ -71,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _is_confirmed(prepared: PreparedTry) -> bool:
     """Ask before anything is paid for; no answer is no."""
-    question = f"Spend up to {format_dollars(prepared.request.budget_usd)} on {prepared.forecast.runs} runs? [y/N] "
+    question = f"Spend up to {format_dollars(prepared.forecast.budget_usd)} on {prepared.forecast.runs} runs? [y/N] "
     stream = error_stream()
     stream.write(question)
     stream.flush()
@@ -130,9 +132,8 @@ def _add_spending_options(parser: Parser) -> None:
     group.add_argument(
         "--budget",
         type=parse_dollars,
-        default=DEFAULT_BUDGET_USD,
         metavar="USD",
-        help="spend no more than this (default: %(default)g)",
+        help=f"spend no more than this (default: {DEFAULT_BUDGET_USD:g}, or what {MINIMUM_TASKS} tasks cost)",
     )
     group.add_argument(
         "--run-cost", type=parse_dollars, metavar="USD", help="what a run costs (default: a typical run at list prices)"
