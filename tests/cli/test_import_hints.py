@@ -33,28 +33,27 @@ def test_what_is_in_a_folder_is_named_with_the_command_that_reads_it(outweigh: A
     ]
 
 
-def test_what_is_named_of_a_folder_can_be_run(outweigh: Any, tmp_path: Path) -> None:
+def test_a_folder_with_files_of_one_format_is_read_as_that(outweigh: Any, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     copyfile(PROMPTFOO, tmp_path / "results" / "one.json")
-    copyfile(PROMPTFOO, tmp_path / "results" / "two.json")
-    (command,) = commands(outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs")).err)
 
-    answer = outweigh(*command.replace("RUNS", str(tmp_path / "runs")).split()[1:])
+    answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
 
     assert answer.code == 0
     assert "24 runs of 2 arms" in answer.out
 
 
-def test_of_many_files_in_a_folder_the_first_are_named_and_the_rest_counted(outweigh: Any, tmp_path: Path) -> None:
+def test_the_command_for_many_files_of_a_folder_names_them_all(outweigh: Any, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
+    copyfile(NIGHTLY, tmp_path / "results" / "nightly.csv")
     for number in range(9):
         copyfile(PROMPTFOO, tmp_path / "results" / f"{number}.json")
 
     answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
 
-    (command,) = commands(answer.err)
-    assert command.count(".json") == 5
-    assert command.endswith("-o RUNS (and 4 more)")
+    (command,) = (line for line in commands(answer.err) if " promptfoo " in line)
+    assert command.count(".json") == 9
+    assert command.endswith("8.json -o RUNS")
 
 
 def test_a_folder_with_nothing_known_in_it_asks_for_the_format(outweigh: Any, tmp_path: Path) -> None:
@@ -89,11 +88,11 @@ def test_our_own_parquet_needs_no_import_and_is_not_taken_for_a_table(outweigh: 
     assert "need no import" in answer.err
 
 
-def test_a_csv_file_is_taken_for_a_table_and_its_columns_are_asked_for(outweigh: Any, tmp_path: Path) -> None:
+def test_a_csv_file_is_taken_for_a_table_and_its_columns_are_said(outweigh: Any, tmp_path: Path) -> None:
     answer = outweigh("import", str(NIGHTLY), "-o", str(tmp_path / "runs"))
 
-    assert answer.code == 3
-    assert "which columns are the task and the arm?" in answer.err
+    assert answer.code == 0
+    assert "columns were chosen by their names and values: task_id=Task, arm=Config" in answer.err
 
 
 def test_who_maps_columns_has_a_table(outweigh: Any, tmp_path: Path) -> None:
@@ -148,4 +147,4 @@ def test_what_is_near_is_found_beside_many_other_folders(outweigh: Any, tmp_path
 
     answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
 
-    assert commands(answer.err) == [f"outweigh import promptfoo {tmp_path}/results/z.json -o RUNS"]
+    assert f"{tmp_path}/results/z.json: 24 runs of 2 arms" in answer.out

@@ -53,7 +53,6 @@ _MAX_FOLDERS = 20
 """To tell what a folder is, importers look through all of it."""
 
 _MAX_DEPTH = 3
-_SHOWN_PATHS = 5
 
 
 @cache
@@ -105,9 +104,7 @@ def describe_unread_formats(folder: Path, importer: Importer) -> str | None:
 
 
 def _command(name: str, paths: list[Path]) -> str:
-    shown = " ".join(quote(str(each)) for each in paths[:_SHOWN_PATHS])
-    more = f" (and {len(paths) - _SHOWN_PATHS:,} more)" if len(paths) > _SHOWN_PATHS else ""
-    return f"outweigh import {name} {shown} -o RUNS{more}"
+    return f"outweigh import {name} {' '.join(quote(str(each)) for each in paths)} -o RUNS"
 
 
 def _formats_below(folder: Path) -> dict[str, list[Path]]:
@@ -143,9 +140,10 @@ def _format_of(path: Path, importers: Sequence[Importer]) -> str | None:
         found = matching_importers(path, importers)
     except OutweighError:
         return None
+    found = _without_parts(found)
     if len(found) == 1:
         return found[0].name
-    return TABLE if not found and is_other_table(path) else None
+    return TABLE if not found and (is_other_table(path) or _holds_run_rows(path)) else None
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -178,7 +176,7 @@ def choose_importer(named: str | None, path: Path, *, mapped: bool) -> Importer:
     if named is not None:
         chosen: Importer = load_adapter("importer", named)
         return chosen
-    found = matching_importers(path, installed_importers())
+    found = _without_parts(matching_importers(path, installed_importers()))
     if len(found) == 1:
         return found[0]
     if found:
@@ -187,10 +185,57 @@ def choose_importer(named: str | None, path: Path, *, mapped: bool) -> Importer:
             f"{path} could be of more than one format. Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, "
             f"FORMAT being one of {ways}."
         )
-    if is_other_table(path) or (mapped and not holds_own_records(path)):
+    if is_other_table(path) or (mapped and not holds_own_records(path)) or _holds_run_rows(path):
         table: Importer = load_adapter("importer", TABLE)
         return table
     raise UsageError(f"{path} {suggest_import(path)}")
+
+
+def _without_parts(found: list[Importer]) -> list[Importer]:
+    """The importers without those whose files another one reads along with its own."""
+    also = {name for each in found for name in getattr(each, "reads_also", ())}
+    return [each for each in found if each.name not in also] or found
+
+
+def choose_sources(named: str | None, path: Path, *, mapped: bool) -> list[tuple[Path, Importer]]:
+    """What to read of a path, each with its importer: the path itself, or what is in a folder of no format.
+
+    That is clear if there is one format in the folder, or one table of runs, or only tables with the same columns.
+    """
+    is_unknown = named is None and path.is_dir() and not mapped and not holds_own_records(path)
+    if not is_unknown or matching_importers(path, installed_importers()):
+        return [(path, choose_importer(named, path, mapped=mapped))]
+    below = _formats_below(path)
+    files = below.pop(TABLE, [])
+    tables = [file for file in files if _holds_run_rows(file)]
+    if len(below) == 1 and not tables:
+        ((name, paths),) = below.items()
+        return [(each, load_adapter("importer", name)) for each in paths]
+    if tables and not below:
+        table: Importer = load_adapter("importer", TABLE)
+        if len(tables) == 1:
+            return [(tables[0], table)]
+        if len(tables) == len(files) and len({frozenset(_columns(file)) for file in tables}) == 1:
+            return [(path, table)]
+    raise UsageError(f"{path} {suggest_import(path)}")
+
+
+def _holds_run_rows(path: Path) -> bool:
+    """Whether a file is a table with columns that could be the task and the result of a run."""
+    if not path.is_file() or path.suffix.lower() not in TABLES | _ROW_SUFFIXES or holds_own_records(path):
+        return False
+    from outweigh.interop.table.guess_columns import may_hold_results  # noqa: PLC0415 - only for tables
+
+    return may_hold_results(_columns(path))
+
+
+def _columns(path: Path) -> list[str]:
+    from outweigh.interop.table_rows import sampled_columns  # noqa: PLC0415 - only for tables
+
+    try:
+        return list(sampled_columns(path))
+    except OutweighError:
+        return []
 
 
 def _existing_path(text: str) -> Path:

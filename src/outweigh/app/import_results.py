@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from outweigh.app.arm_figures import figures_of
-from outweigh.app.choose_importer import choose_importer, describe_unread_formats, split_format
+from outweigh.app.choose_importer import choose_sources, describe_unread_formats, split_format
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.imported_run import fingerprint
 from outweigh.interop.result_files import source_sha256
@@ -33,7 +33,7 @@ class ImportResultsRequest:
     """Paths, the format before them where the user names one, the folder to import into, and what the user says.
 
     `tasks` is a file with the ids of a fixed suite. `transcripts` asks for transcripts that take long to read. `model`
-    is that of transcripts that do not name theirs.
+    is that of transcripts that do not name theirs. `rows` and `where` say which rows of a table to read.
     """
 
     sources: tuple[str, ...]
@@ -44,6 +44,8 @@ class ImportResultsRequest:
     skip_invalid: bool = False
     transcripts: bool = False
     model: str | None = None
+    rows: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +111,11 @@ def import_results(request: ImportResultsRequest, on_imported: Callable[[Importe
         skip_invalid=request.skip_invalid,
         transcripts=request.transcripts,
         model=_read_model(request.model),
+        rows=request.rows,
+        where=request.where,
     )
-    chosen = [(path, choose_importer(named, path, mapped=bool(options.columns))) for path in paths]
+    is_mapped = bool(options.columns or options.rows or options.where)
+    chosen = [found for path in paths for found in choose_sources(named, path, mapped=is_mapped)]
     imported = []
     for path, importer in chosen:
         imported.append(import_source(importer, path, target, options))
@@ -152,6 +157,8 @@ class ImportOptions:
     skip_invalid: bool
     transcripts: bool = False
     model: str | None = None
+    rows: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
 
     def recorded(self) -> dict[str, Any]:
         """What changes the records, as the manifest has it; what was left out is left out."""
@@ -161,6 +168,8 @@ class ImportOptions:
             "columns": dict(self.columns),
             "transcripts": self.transcripts,
             "model": self.model,
+            "rows": self.rows,
+            "where": [f"{column}={value}" for column, value in self.where],
         }
         return {name: value for name, value in said.items() if value}
 
@@ -185,6 +194,8 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
             keep=folder.keep,
             transcripts=options.transcripts,
             model=options.model,
+            rows=options.rows,
+            where=options.where,
         )
         name = f"{RECORDS_PREFIX}{key[:12]}.jsonl"
         counts = folder.write(
@@ -242,6 +253,8 @@ def _refuse_ignored_options(importer: Importer, options: ImportOptions) -> None:
     given_options = (
         ("tasks", "--tasks", options.tasks),
         ("columns", "--map", options.columns),
+        ("rows", "--rows", options.rows),
+        ("where", "--where", options.where),
         ("transcripts", "--transcripts", options.transcripts),
         ("model", "--model", options.model),
     )

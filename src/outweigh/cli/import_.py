@@ -1,6 +1,7 @@
 """`outweigh import`: results of other harnesses as run records."""
 
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +31,8 @@ class _Options:
     skip_invalid: bool
     transcripts: bool
     model: str | None
+    rows: str | None
+    where: list[tuple[str, str]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,6 +48,8 @@ def main(arguments: Sequence[str]) -> int:
         skip_invalid=options.skip_invalid,
         transcripts=options.transcripts,
         model=options.model,
+        rows=options.rows,
+        where=tuple(options.where),
     )
     imported = import_results(request, _print_source)
     remember_store(target)
@@ -128,6 +133,13 @@ def _shown_value(value: object) -> object:
     return float(f"{value:.6g}") if isinstance(value, float) and 1e-4 < abs(value) < 1e6 else value
 
 
+def _parse_condition(text: str) -> tuple[str, str]:
+    column, mark, value = text.partition("=")
+    if not column or not mark:
+        raise ArgumentTypeError(f"{text!r} is not COLUMN=VALUE")
+    return column, value
+
+
 def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
@@ -146,6 +158,17 @@ def build_parser() -> Parser:
         "--tasks", metavar="FILE", help="the task ids of a fixed suite, one per line; a missing one counts as failed"
     )
     add_map_option(parser)
+    parser.add_argument(
+        "--where",
+        metavar="COLUMN=VALUE",
+        action="append",
+        default=[],
+        type=_parse_condition,
+        help="read only rows of a table with this value; may be repeated",
+    )
+    parser.add_argument(
+        "--rows", metavar="PATH", help="where a JSON document has the array of runs, such as results.runs"
+    )
     parser.add_argument(
         "--model", metavar="NAME", help="the model of transcripts that do not name theirs, such as codex exec --json"
     )

@@ -19,6 +19,9 @@ from outweigh.model.untrusted_json import as_amount, as_count
 _FIRST_MILLISECONDS = 1e11
 """As seconds this is the year 5138, as milliseconds 1973, so no time of an agent's run is ambiguous."""
 
+FIRST_SECONDS = 1e9
+"""A smaller number is no moment since 1970 of an agent's run, but may be seconds since a start."""
+
 _time_zone = attrgetter("tzinfo")
 
 
@@ -199,6 +202,19 @@ def read_time(value: Any) -> datetime:
     if found is None:
         raise ValueError("which is not a moment; write it as 2026-11-15T09:30:00Z, or in seconds since 1970")
     return found
+
+
+def read_time_or_unknown(value: Any) -> datetime | None:
+    """A time; None for anything else, because a run without its time is still a run. A small number counts from some
+    start, not from 1970.
+    """
+    number = _parse_number(value)
+    if isinstance(number, int | float) and number < FIRST_SECONDS:
+        return None
+    try:
+        return read_time(value)
+    except ValueError:
+        return None
 
 
 def read_status(value: Any) -> Status:

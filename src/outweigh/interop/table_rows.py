@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from json import dumps
 from pathlib import Path
 from shlex import quote
 from typing import Any, BinaryIO, NamedTuple
@@ -28,7 +27,8 @@ _DELIMITERS = ",;\t|"
 
 _NAMED_DELIMITER = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 _PARQUET_BATCH = 10_000
-_SHOWN_ARRAYS = 3
+_SHOWN_ARRAYS = 5
+_EVERY_KEY = "*"
 
 
 class TableRow(NamedTuple):
@@ -44,17 +44,65 @@ class TableRow(NamedTuple):
         return f"row {self.line:07}" if self.line else f"{self.file.parent.name}/{self.file.name}"
 
 
-def table_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
+class RowSelection(NamedTuple):
+    """Which rows of a source to read: the array of a JSON document at `place`, and rows with the values of `where`.
+
+    Parts of a place are separated by points; `*` stands for every value of an object.
+    """
+
+    place: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
+
+    def has(self, cells: Mapping[str, Any]) -> bool:
+        """Whether a row has all the values."""
+        return all(_is_value(cell_at(cells, tuple(column.split("."))), value) for column, value in self.where)
+
+
+ALL_ROWS = RowSelection()
+
+
+def _is_value(cell: Any, wanted: str) -> bool:
+    """Whether a cell has the value that the user wrote; programs write true and false in their own ways."""
+    if isinstance(cell, bool) or wanted.lower() in ("true", "false"):
+        return str(cell).strip().lower() == wanted.lower()
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return ("" if cell is None else str(cell).strip()) == wanted
+
+
+def cell_at(cells: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """The cell of a column, whose name may lead into objects."""
+    whole = ".".join(path)
+    if whole in cells:
+        return cells[whole]
+    value: Any = cells
+    for part in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(part)
+    return value
+
+
+def table_rows(path: Path, notes: ImportNotes, selection: RowSelection = ALL_ROWS) -> Iterator[TableRow]:
     """The rows of a table; a row that cannot be read becomes a note. It can be called more than once."""
+    found = _all_rows(path, notes, selection.place)
+    return (row for row in found if selection.has(row.cells)) if selection.where else found
+
+
+def _all_rows(path: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
     suffix = path.suffix.lower()
     if path.is_dir():
-        yield from _folder_rows(path, notes)
+        yield from _folder_rows(path, notes, place)
     elif suffix in (".csv", ".tsv"):
         yield from _csv_rows(path, notes)
     elif suffix in (".jsonl", ".ndjson"):
-        yield from (TableRow(path, line.number, line.value) for line in read_json_lines(path, notes))
+        for line in read_json_lines(path, notes):
+            if place is None:
+                yield TableRow(path, line.number, line.value)
+            else:
+                yield from _placed_rows(line.value, place, path, notes)
     elif suffix == ".json":
-        yield from _array_rows(path, notes)
+        yield from _array_rows(path, notes, place)
     elif suffix == ".parquet":
         yield from _parquet_rows(path)
     else:
@@ -63,13 +111,13 @@ def table_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
         )
 
 
-def sampled_columns(path: Path, notes: ImportNotes | None = None) -> dict[str, Any]:
+def sampled_columns(path: Path, notes: ImportNotes | None = None, selection: RowSelection = ALL_ROWS) -> dict[str, Any]:
     """The columns of the first rows, each with a value if there is one; fields of objects have dotted names.
 
     `notes` receives the rows that cannot be read.
     """
     found: dict[str, Any] = {}
-    for row in islice(table_rows(path, notes or ImportNotes()), SAMPLED_ROWS):
+    for row in islice(table_rows(path, notes or ImportNotes(), selection), SAMPLED_ROWS):
         for name, value in _flatten(row.cells):
             if found.get(name) in (None, ""):
                 found[name] = value
@@ -94,23 +142,42 @@ def _flatten(cells: Mapping[str, Any], before: str = "", depth: int = 4) -> Iter
             yield before + name, value
 
 
-def _folder_rows(folder: Path, notes: ImportNotes) -> Iterator[TableRow]:
-    for file in walk_files(folder, lambda name: name.lower().endswith(".json")):
+def _folder_rows(folder: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
+    """The rows of every table below a folder; a JSON object is one row. The column `file` says which table it is."""
+    for file in walk_files(folder, lambda name: name.lower().endswith(TABLE_SUFFIXES)):
+        named = file.relative_to(folder).with_suffix("").as_posix()
         try:
-            value = read_json(file, notes)
+            for row in _file_rows(file, notes, place):
+                yield row if "file" in row.cells else row._replace(cells={**row.cells, "file": named})
         except EvidenceError as fault:
             notes.unread(file, 0, str(fault))
-            continue
-        if isinstance(value, dict):
-            yield TableRow(file, 0, value)
-        else:
-            notes.unread(file, 0, "not a JSON object")
 
 
-def _array_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
+def _file_rows(file: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
+    if file.suffix.lower() != ".json" or place is not None:
+        yield from _all_rows(file, notes, place)
+        return
+    value = read_json(file, notes)
+    if isinstance(value, dict):
+        yield TableRow(file, 0, value)
+    elif _are_rows(value):
+        yield from (TableRow(file, number, row) for number, row in enumerate(value, start=1))
+    else:
+        notes.unread(file, 0, "not a JSON object")
+
+
+def _array_rows(path: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
     rows = read_json(path, notes)
+    if place is None and isinstance(rows, dict):
+        found = row_places(rows)
+        if len(found) != 1:
+            raise EvidenceError(f"{path} is not an array of rows; {_row_array_hint(found, path)}.")
+        place = found[0]
+    if place is not None:
+        yield from _placed_rows(rows, place, path, notes)
+        return
     if not isinstance(rows, list):
-        raise EvidenceError(f"{path} is not an array of rows; {_row_array_hint(rows, path)}.")
+        raise EvidenceError(f"{path} is not an array of rows; {_row_array_hint([], path)}.")
     for number, row in enumerate(rows, start=1):
         if isinstance(row, dict):
             yield TableRow(path, number, row)
@@ -118,13 +185,53 @@ def _array_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
             notes.unread(path, number, "not a JSON object")
 
 
-def _row_array_hint(document: Any, path: Path) -> str:
-    """How to get an array of rows from this document."""
-    under = [name for name, value in document.items() if _are_rows(value)] if isinstance(document, dict) else []
-    if not under:
+def _placed_rows(document: Any, place: str, path: Path, notes: ImportNotes) -> Iterator[TableRow]:
+    """The rows in an array of a document, each with the plain values of the objects around it."""
+    number = 0
+    for number, row in enumerate(_rows_at(document, place.split("."), {}, 0), start=1):
+        if row is None:
+            notes.unread(path, number, f"what is at {place} is no object")
+        else:
+            yield TableRow(path, number, row)
+    if not number:
+        found = row_places(document)
+        raise EvidenceError(f"{path} has no rows at {place!r}; {_row_array_hint(found, path)}.")
+
+
+def _rows_at(value: Any, place: list[str], around: dict[str, Any], keys: int) -> Iterator[dict[str, Any] | None]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _rows_at(each, place, around, keys)
+    elif not place:
+        yield {**around, **value} if isinstance(value, dict) else None
+    elif isinstance(value, dict):
+        first, *rest = place
+        plain = {key: each for key, each in value.items() if not isinstance(each, dict | list)}
+        if first == _EVERY_KEY:
+            for key, each in value.items():
+                if isinstance(each, dict | list):
+                    named = {f"key{keys + 1 if keys else ''}": key}
+                    yield from _rows_at(each, rest, around | plain | named, keys + 1)
+        elif first in value:
+            yield from _rows_at(value[first], rest, around | plain, keys)
+
+
+def row_places(document: Any, before: str = "", depth: int = 3) -> list[str]:
+    """Where a document has arrays of rows, outermost first."""
+    if not isinstance(document, dict) or not depth:
+        return []
+    found = [f"{before}{name}" for name, value in document.items() if _are_rows(value)]
+    for name, value in document.items():
+        found += row_places(value, f"{before}{name}.", depth - 1)
+    return found
+
+
+def _row_array_hint(places: list[str], path: Path) -> str:
+    """How to read an array of rows of this document."""
+    if not places:
         return 'write the rows as a JSON array or as JSON Lines, in pandas by to_json(orient="records")'
-    taken = [f"`jq {quote(f'.[{dumps(name)}]')} {quote(str(path))} > rows.json`" for name in under[:_SHOWN_ARRAYS]]
-    return f"there is one in it, which you get by {' or '.join(taken)}"
+    ways = [f"`outweigh import table {quote(str(path))} -o RUNS --rows {quote(place)}`" for place in places]
+    return f"name the array with the runs: {' or '.join(ways[:_SHOWN_ARRAYS])}"
 
 
 def _are_rows(value: Any) -> bool:

@@ -73,7 +73,8 @@ class ImportRequest:
     `arm` names the arm where the source does not. `tasks` are all tasks of a fixed suite, so that a task missing from
     the source counts as failed; None where the user did not list them. `columns` maps fields of a record to columns of
     a table. `keep` stores an artifact and returns its hash. `transcripts` asks for those that take long to read.
-    `model` is the model of the runs whose transcript does not name it.
+    `model` is the model of the runs whose transcript does not name it. `rows` is where a JSON document has the array of
+    runs, and `where` are values that a row must have to be read, by column.
     """
 
     path: Path
@@ -83,14 +84,16 @@ class ImportRequest:
     keep: Callable[[bytes], str]
     transcripts: bool = False
     model: str | None = None
+    rows: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
 
 
 class Importer(Protocol):
     """Reads the results of another program as records. Bad input becomes a note or an EvidenceError.
 
-    Optional attributes: `takes`, a set of `tasks`, `columns`, `transcripts` and `model`, says which options the
-    importer uses; the others are rejected before anything is read. `reads_also` names other formats whose files it
-    reads along with its own, such as the trajectories of its trials.
+    Optional attributes: `takes`, a set of `tasks`, `columns`, `rows`, `where`, `transcripts` and `model`, says which
+    options the importer uses; the others are rejected before anything is read. `reads_also` names other formats whose
+    files it reads along with its own, such as the trajectories of its trials.
     """
 
     @property

@@ -1,8 +1,5 @@
 """The error for a table without a mapping shows its columns, and a command that reads them."""
 
-from pathlib import Path
-from typing import Any
-
 from outweigh.interop.table.importer import mapping_help
 
 
@@ -79,12 +76,3 @@ def test_of_many_columns_the_first_are_shown() -> None:
     assert "  more 57" in answer
     assert "  more 58" not in answer
     assert "  and 42 more" in answer
-
-
-def test_a_column_that_may_say_what_succeeded_is_asked_about(outweigh: Any, tmp_path: Path) -> None:
-    (tmp_path / "runs.csv").write_text("task_id,arm,passed\none,plain,1\n")
-
-    answer = outweigh("import", str(tmp_path / "runs.csv"), "-o", str(tmp_path / "runs"))
-
-    assert answer.code == 0
-    assert "no column says whether a run succeeded; if 'passed' does, --map success=passed." in answer.err

@@ -15,7 +15,7 @@ from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
-from outweigh.interop.field_values import parse_times
+from outweigh.interop.field_values import FIRST_SECONDS, parse_times
 from outweigh.interop.imported_run import UNKNOWN_COLUMNS, outcome_check, real_agent, stable_id, structs_from_columns
 from outweigh.interop.result_files import LINE_LIMIT
 from outweigh.interop.table.columns import FIELD_READERS, LABEL_FIELDS, MappedColumn
@@ -123,6 +123,8 @@ def _run_ids(cells: _CellColumns, first: int) -> Sequence[str]:
 
 
 def _time_column(column: Sequence[Any]) -> Sequence[datetime | None]:
+    if any(value < FIRST_SECONDS for value in column if isinstance(value, int | float)):
+        raise ValueError("a number that is no moment")
     found = parse_times(column)
     if None in found and any(read is None and value is not None for value, read in zip(column, found, strict=True)):
         raise ValueError("no moment")

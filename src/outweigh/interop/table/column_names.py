@@ -20,28 +20,39 @@ NO_UNIT = "duration"
 _FIRM: dict[str, str] = {
     "task_id": "task taskname instanceid instance problemid problem caseid case casename testid test testcase testname "
     "scenarioid scenario exampleid example questionid question itemid item exercise puzzle issue issueid ticket "
-    "ticketid taskkey tasktitle evalid eval",
+    "ticketid taskkey tasktitle tasknumber evalid eval challenge challengeid",
     "arm": "armname config configname configid configuration condition conditionid variant variantname treatment "
-    "group system setup setupname mode strategy approach method cohort bucket experimentgroup experimentarm",
+    "group system systemname setup setupname mode strategy approach method cohort bucket experimentgroup experimentarm "
+    "configurationname armid submission submissionname",
     "repeat": "repeatid repeatnumber repeatindex repetition replicate rep run runnumber runindex runno trial "
     "trialindex trialnumber try iteration iter epoch round",
     "success": "succeeded passed pass ispassed ispass passfail resolved isresolved solved issolved correct iscorrect "
-    "ok issuccess successflag tasksuccess taskpassed",
-    "started_at": "started starttime start startedat createdat timestamp",
-    "finished_at": "finished ended endtime endedat finishedat completedat end",
-    "cost_usd": "usd dollars totalusd",
-    "input_tokens_with_cache": "prompttokens tokensprompt totalinputtokens",
-    "input_tokens": "tokensin tokensinput intokens uncachedinputtokens inputtokencount",
+    "ok issuccess issuccessful successful successflag tasksuccess taskpassed taskresolved scorebinarized "
+    "binarizedscore scorebinary binaryscore scorebin allpassed alltestspassed passedall",
+    "started_at": "started starttime start startedat createdat timestamp tsstart startts starttimestamp begin "
+    "begintime begunat trialstartedat runstartedat",
+    "finished_at": "finished ended endtime endedat finishedat completedat end tsend endts endtimestamp stoptime "
+    "stoppedat trialendedat runfinishedat",
+    "cost_usd": "usd dollars totalusd spendusd usdcost dollarcost",
+    "input_tokens_with_cache": "prompttokens tokensprompt totalinputtokens totalprompttokens nprompttokens "
+    "numprompttokens ninputtokens",
+    "input_tokens": "tokensin tokensinput intokens uncachedinputtokens uncachedinput inputtokencount numinputtokens "
+    "freshinputtokens noncachedinputtokens newinputtokens",
     "output_tokens": "completiontokens tokenscompletion tokensout tokensoutput outtokens totaloutputtokens "
-    "outputtokencount",
-    "cache_read_tokens": "cachereads cachedtokens cachedinputtokens cachereadinputtokens tokenscached",
-    "cache_write_tokens": "cachewrites cachecreationtokens cachecreationinputtokens",
-    "step_count": "steps turns numsteps numturns stepcount",
-    "tool_call_count": "toolcalls numtoolcalls",
-    "run_id": "uuid trialid runname",
+    "outputtokencount noutputtokens numoutputtokens generatedtokens totalcompletiontokens ncompletiontokens "
+    "numcompletiontokens",
+    "cache_read_tokens": "cachereads cachedtokens cachedinputtokens cachereadinputtokens tokenscached cachedreadtokens "
+    "cachereadtoken readcachetokens cachedprompttokens promptcachedtokens cachehittokens inputtokenscacheread "
+    "inputcachedtokens totalcachedtokens ncachetokens numcachedtokens tokenscacheread cachetokensread cacheread",
+    "cache_write_tokens": "cachewrites cachecreationtokens cachecreationinputtokens cachedwritetokens writecachetokens "
+    "cachewriteinputtokens inputtokenscachewrite tokenscachewrite cachetokenswritten cachewrite cachecreation",
+    "step_count": "steps turns numsteps numturns nsteps nturns stepcount turncount totalsteps totalturns apicalls "
+    "numapicalls llmcalls numllmcalls modelcalls",
+    "tool_call_count": "toolcalls numtoolcalls ntoolcalls toolcallcount totaltoolcalls tooluses toolusecount",
+    "run_id": "uuid trialid runname runuuid trialuuid attemptid",
     "model": "modelname modelid modelnameorpath",
     "agent": "agentname agentkind harness",
-    "family": "category domain",
+    "family": "category domain taskfamily taskcategory taskkind tasktype benchmark suite dataset",
     "status": "",
     "agent_version": "",
 }
@@ -49,9 +60,11 @@ FIRM_NAMES = {name: field for field, names in _FIRM.items() for name in names.sp
 """The field that a name firmly means, by its words in lower case without anything between them."""
 
 _WEAK: dict[str, str] = {
+    "task_id": "function functionname name title id",
     "success": "result outcome status score reward grade verdict",
-    "arm": "model modelname modelid llm agent agentname agentversion harness provider prompt promptname promptversion "
-    "version branch skill tool experiment candidate",
+    "arm": "alias model modelname modelid modelalias llm agent agentid agentname agentversion agentmodel agentkind "
+    "harness scaffold decompiler solver provider prompt promptname promptversion scenario scenarioname effort "
+    "reasoningeffort version branch skill tool toolset experiment candidate file",
     "repeat": "attempt attemptnumber sample sampleindex sampleid",
     "run_id": "id",
 }
@@ -100,10 +113,27 @@ _OTHER_UNITS = frozenset(
 )
 _DURATIONS = frozenset({"duration", "latency", "elapsed", "runtime", "walltime", "took", "time"})
 _AROUND_DURATION = frozenset(
-    {*name_words("wall_clock"), "total", "run", "agent", "response", "execution", "exec", "processing", "in", "taken"}
+    {*name_words("wall_clock"), "total", "run", "agent", "task", "trial", "response", "execution", "exec", "processing"}
+    | {"in", "taken", "active"}
 )
 _DOLLARS = frozenset({"usd", "dollar", "dollars", "us"})
-_AROUND_COST = frozenset({"total", "run", "agent", "api", "llm", "in", "per"})
+_AROUND_COST = frozenset(
+    {
+        "total",
+        "run",
+        "agent",
+        "api",
+        "llm",
+        "in",
+        "per",
+        "billed",
+        "generation",
+        "model",
+        "reported",
+        "inference",
+        "trial",
+    }
+)
 _FOREIGN_SIGNS = frozenset("%€£¥¢₹")
 
 

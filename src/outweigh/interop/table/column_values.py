@@ -6,23 +6,20 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from outweigh.interop.field_values import CellReader, read_label
-from outweigh.interop.table.columns import COLUMN_JOINER, cell_at
-from outweigh.interop.table_rows import table_rows
+from outweigh.interop.field_values import FIRST_SECONDS, CellReader, read_label
+from outweigh.interop.table.columns import COLUMN_JOINER
+from outweigh.interop.table_rows import ALL_ROWS, RowSelection, cell_at, table_rows
 from outweigh.ports.importers import ImportNotes
 
 MOST_VALUES = 5_000
 """Different values of a column that are looked at; the reader of rows looks at all."""
 
-_EARLIEST_EPOCH = 1e9
-"""A smaller number is no moment since 1970 of an agent's run, but may be seconds since a start."""
-
 
 class ColumnValues:
     """The values of some columns of a table, read once; other questions read the table again."""
 
-    def __init__(self, path: Path, columns: set[str]) -> None:
-        self._path = path
+    def __init__(self, path: Path, columns: set[str], selection: RowSelection = ALL_ROWS) -> None:
+        self._path, self._selection = path, selection
         found: dict[str, dict[str, Any]] = {column: {} for column in columns}
         places = {column: tuple(column.split(".")) for column in columns}
         for row in self._cells():
@@ -51,16 +48,27 @@ class ColumnValues:
         meanings = ({read_or_keep(read, cell_at(cells, place)) for place in places} for cells in self._cells())
         return all(len(each) == 1 for each in meanings)
 
+    def are_one_to_one(self, columns: Sequence[str]) -> bool:
+        """Whether the columns tell the same rows apart, so that it does not matter which is taken for a name."""
+        rows = set(self.rows(columns, dict.fromkeys(columns)))
+        return all(len({row[place] for row in rows}) == len(rows) for place in range(len(columns)))
+
+    def is_implied(self, column: str, others: Sequence[str]) -> bool:
+        """Whether the other columns together say what this one has."""
+        rows = set(self.rows((*others, column), dict.fromkeys((*others, column))))
+        return len({row[:-1] for row in rows}) == len(rows)
+
     def is_unique(self, column: str) -> bool:
         """Whether no value occurs twice, in as many rows as are looked at."""
         return len(self.of(column)) == sum(1 for _ in islice(self._cells(), MOST_VALUES))
 
     def hold_moments(self, column: str) -> bool:
-        """Whether no value is a number that is too small for a moment since 1970."""
-        return not any(map(_is_small_number, self.of(column)))
+        """Whether most values are no numbers that are too small for a moment since 1970."""
+        small = sum(map(_is_small_number, self.of(column)))
+        return 2 * small < max(len(self.of(column)), 1)
 
     def _cells(self) -> Iterator[Mapping[str, Any]]:
-        return (row.cells for row in table_rows(self._path, ImportNotes()))
+        return (row.cells for row in table_rows(self._path, ImportNotes(), self._selection))
 
 
 def label(value: Any) -> str | None:
@@ -98,4 +106,4 @@ def _is_small_number(value: Any) -> bool:
         number = float(value)
     except (TypeError, ValueError):
         return False
-    return isfinite(number) and number < _EARLIEST_EPOCH
+    return isfinite(number) and number < FIRST_SECONDS

@@ -1,6 +1,6 @@
 """Which columns of a table are which fields of a run, as the user says; and one row as a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from outweigh.interop import field_values as cell
 from outweigh.interop.field_values import seconds_between
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
 from outweigh.interop.table.column_names import FIRM_NAMES, NO_UNIT, match_name
-from outweigh.interop.table_rows import TableRow
+from outweigh.interop.table_rows import TableRow, cell_at
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import Usage, reported_cost
@@ -24,8 +24,8 @@ FIELD_READERS: Mapping[str, cell.CellReader] = {
     "repeat": cell.unless_unknown(cell.read_count),
     "success": cell.unless_unknown(cell.read_bool),
     "status": cell.unless_unknown(cell.read_status),
-    "started_at": cell.unless_unknown(cell.read_time),
-    "finished_at": cell.unless_unknown(cell.read_time),
+    "started_at": cell.unless_unknown(cell.read_time_or_unknown),
+    "finished_at": cell.unless_unknown(cell.read_time_or_unknown),
     "duration_seconds": cell.unless_unknown(cell.read_amount),
     "duration_ms": cell.unless_unknown(cell.read_amount),
     "cost_usd": cell.unless_unknown(cell.read_dollars),
@@ -120,6 +120,18 @@ def map_columns(asked: Mapping[str, str], sample: Mapping[str, Any]) -> list[Map
     return [_map_column(field, spec, sample) for field, spec in {**own, **asked}.items() if spec]
 
 
+def unread_times(cells: Mapping[str, Any], columns: Sequence[MappedColumn]) -> Iterator[tuple[str, Any]]:
+    """Columns of times whose cells are not empty and no times, with what they hold."""
+    for column in columns:
+        if column.field in _TIMES and column.read(cells) is None:
+            value = cell_at(cells, column.paths[0])
+            if cell.unless_unknown(lambda found: found)(value) is not None:
+                yield column.shown, value
+
+
+_TIMES = ("started_at", "finished_at")
+
+
 def looks_like_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any]) -> bool:
     """Whether a duration in seconds is a thousand times the time between start and end."""
     took, start, end = (
@@ -147,19 +159,6 @@ def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColum
                 f"--map {field}={spec}: there is no column {name!r}; there is {quote_names(sample, 30)}.{hint}"
             )
     return MappedColumn(field, spec, tuple(tuple(name.split(".")) for name in names), FIELD_READERS[field])
-
-
-def cell_at(cells: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """The cell of a column, whose name may lead into objects."""
-    whole = ".".join(path)
-    if whole in cells:
-        return cells[whole]
-    value: Any = cells
-    for part in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(part)
-    return value
 
 
 def make_row_run(row: TableRow, columns: Sequence[MappedColumn], arm: str | None) -> RunRecord:

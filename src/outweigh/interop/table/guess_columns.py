@@ -14,8 +14,15 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.interop.field_values import read_amount
 from outweigh.interop.table.column_names import NO_UNIT, match_name
 from outweigh.interop.table.column_values import ColumnValues, is_readable, read_or_keep
-from outweigh.interop.table.columns import FIELD_READERS, columns_of, map_columns, resolve_fields, threshold_of
-from outweigh.interop.table_rows import column_examples, sampled_columns
+from outweigh.interop.table.columns import (
+    COLUMN_JOINER,
+    FIELD_READERS,
+    columns_of,
+    map_columns,
+    resolve_fields,
+    threshold_of,
+)
+from outweigh.interop.table_rows import ALL_ROWS, RowSelection, column_examples, sampled_columns
 from outweigh.ports.importers import ImportNotes
 
 _NEEDED = {"task_id": "the task", "success": "whether a run passed", "arm": "the arm"}
@@ -40,24 +47,48 @@ class GuessedColumns(NamedTuple):
 
 def may_hold_runs(columns: Iterable[str]) -> bool:
     """Whether a file may be a table of runs: a column could name the task."""
-    return any(match.field == "task_id" for name in columns for match in match_name(name))
+    return any(match.field == "task_id" and match.rank < 2 for name in columns for match in match_name(name))
 
 
-def guess_columns(path: Path, asked: Mapping[str, str], command: str) -> GuessedColumns:
+def may_hold_results(columns: Iterable[str]) -> bool:
+    """Whether a file may be a table of results: columns could name the task, and say whether it was solved."""
+    names = list(columns)
+    return may_hold_runs(names) and any(match.field == "success" for name in names for match in match_name(name))
+
+
+class UnclearColumnsError(UsageError):
+    """Needed fields that have no column, or several. `missing` are those without any."""
+
+    def __init__(self, message: str, missing: Sequence[str]) -> None:
+        super().__init__(message)
+        self.missing = tuple(missing)
+
+
+def guess_columns(
+    path: Path,
+    asked: Mapping[str, str],
+    command: str,
+    selection: RowSelection = ALL_ROWS,
+    *,
+    may_have_one_arm: bool = False,
+) -> GuessedColumns:
     """The columns of a table.
 
     `asked` is what the user says about them, with an empty name for a field that is to be left out. `command` is the
-    command line, for errors that show what to add to it.
+    command line, for errors that show what to add to it. Something to compare is required unless it `may_have_one_arm`.
     """
-    return _Guess(path, asked, command).choose()
+    return _Guess(path, asked, command, selection, may_have_one_arm=may_have_one_arm).choose()
 
 
 class _Guess:
-    def __init__(self, path: Path, asked: Mapping[str, str], command: str) -> None:
-        self._path, self._command = path, command
+    def __init__(
+        self, path: Path, asked: Mapping[str, str], command: str, selection: RowSelection, *, may_have_one_arm: bool
+    ) -> None:
+        self._path, self._command, self._selection = path, command, selection
+        self._may_have_one_arm = may_have_one_arm
         self._asked = asked = resolve_fields(asked)
         notes = ImportNotes()
-        self._columns = sampled_columns(path, notes)
+        self._columns = sampled_columns(path, notes, selection)
         if not self._columns:
             reason = f": {notes.unreadable[0].reason}" if notes.unreadable else ""
             raise UsageError(f"{path} has no row that can be read{reason}.")
@@ -68,7 +99,8 @@ class _Guess:
             for field, rank in match_name(name) if name not in used else ():
                 self._matches[field][name] = rank
         looked_at = {name for ranks in self._matches.values() for name in ranks}
-        self._values = ColumnValues(path, looked_at | set(columns_of(asked.get("success", ""), self._columns)) - {""})
+        looked_at |= set(columns_of(asked.get("success", ""), self._columns)) - {""}
+        self._values = ColumnValues(path, looked_at, selection)
         self._found = {field: column for field, column in asked.items() if column}
 
     def choose(self) -> GuessedColumns:
@@ -97,18 +129,26 @@ class _Guess:
         """Choose the columns that a comparison needs; one error asks for all that are not clear."""
         unclear: dict[str, list[str]] = {}
         for field in _NEEDED:
-            if field in self._found:
+            if field in self._asked:
                 continue
             columns = self._candidates(field)
-            if len(columns) == 1 or (columns and self._values.are_equal(columns, FIELD_READERS[field])):
+            if len(columns) == 1 or (columns and self._is_one(field, columns)):
                 self._found[field] = columns[0]
             else:
                 unclear[field] = columns
         if unclear:
-            raise UsageError(self._ask_all(unclear))
+            raise UnclearColumnsError(
+                self._ask_all(unclear), [field for field, columns in unclear.items() if not columns]
+            )
         for field in _NEEDED:
             if field not in self._asked:
                 self._require_readable(field, self._found[field])
+
+    def _is_one(self, field: str, columns: Sequence[str]) -> bool:
+        """Whether it does not matter which of the columns is taken."""
+        if self._values.are_equal(columns, FIELD_READERS[field]):
+            return True
+        return field == "arm" and self._values.are_one_to_one(columns)
 
     def _candidates(self, field: str) -> list[str]:
         columns = self._named(field, (0, 1)) or [name for name in self._named(field, (2,)) if self._is_fit(field, name)]
@@ -123,6 +163,8 @@ class _Guess:
         values = self._values.of(column)
         if field == "arm":
             return len(values) > 1
+        if field == "task_id":
+            return len(values) > 1 and not self._values.is_unique(column)
         if column.lower().endswith("status"):
             return bool(values) and {str(value).strip().lower() for value in values} <= _OUTCOME_WORDS
         return bool(values) and all(is_readable(FIELD_READERS[field], value) for value in values)
@@ -153,8 +195,9 @@ class _Guess:
 
     def _numbers_repeats(self, column: str) -> bool:
         """Whether a column gives every run of a task and arm another number."""
-        rows = list(self._values.rows((self._found["task_id"], self._found["arm"], column), self._columns))
-        return len(set(rows)) == len(rows) and all(row[2] is not None for row in rows)
+        trial = [self._found[field] for field in ("task_id", "arm") if field in self._found]
+        rows = list(self._values.rows((*trial, column), self._columns))
+        return len(set(rows)) == len(rows) and all(row[-1] is not None for row in rows)
 
     def _check_threshold(self) -> None:
         """A pass from 80 on and scores up to 1 are in different units, and every run would fail."""
@@ -207,11 +250,15 @@ class _Guess:
 
     def _check_trials(self) -> tuple[str, ...]:
         """The arms, which must share tasks; else a column cannot be what it is taken for."""
+        if "arm" not in self._found:
+            return ()
         task, arm = self._found["task_id"], self._found["arm"]
         tasks: dict[str, set[str | None]] = defaultdict(set)
         for task_label, arm_label in self._values.rows((task, arm), self._columns):
             if arm_label is not None:
                 tasks[arm_label].add(task_label)
+        if len(tasks) < 2 and self._may_have_one_arm:
+            return tuple(tasks)
         if len(tasks) < 2:
             raise UsageError(
                 f"{self._path}: column {arm!r} names one arm, {quote_names(list(tasks))}, so there is nothing to "
@@ -238,9 +285,21 @@ class _Guess:
         return f"Correct it, or leave the field out:\n{self._line(f'{field}=')}"
 
     def _ask(self, field: str, columns: Sequence[str]) -> str:
-        lines = [self._line(f"{field}={name}") for name in columns]
+        options = [f"{field}={name}" for name in columns]
+        if field == "arm" and not set("+") & set("".join(columns)):
+            options.append(f"arm={COLUMN_JOINER.join(self._independent(columns))}")
+        lines = [self._line(option) for option in dict.fromkeys(options)]
         what = _NEEDED.get(field, field)
         return "\n".join([f"{self._path}: more than one column could be {what}. Choose one:", *lines])
+
+    def _independent(self, columns: Sequence[str]) -> list[str]:
+        """The columns without those that another one already tells apart."""
+        kept = list(columns)
+        for column in columns:
+            others = [name for name in kept if name != column]
+            if others and self._values.is_implied(column, others):
+                kept = others
+        return kept
 
     def _ask_all(self, unclear: Mapping[str, Sequence[str]]) -> str:
         """Every needed field that has no column or several, and one command that names a column for each."""
@@ -267,7 +326,7 @@ class _Guess:
         """A column for every unclear field, by its values; `COLUMN` where none fits. It is shown and never applied."""
         used = {column for spec in self._found.values() for column in columns_of(spec, self._columns)}
         free = [name for name in self._columns if name not in used and not _is_measure(name)]
-        values = ColumnValues(self._path, set(free))
+        values = ColumnValues(self._path, set(free), self._selection)
         chosen = dict.fromkeys(unclear, "COLUMN")
         for field in ("success", "arm", "task_id"):
             if field not in unclear:

@@ -4,62 +4,50 @@ If the columns are not mapped, the error shows them and a command with a propose
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from outweigh.errors import EvidenceError
+from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.imported_run import RepeatNumber, field_origins, number_rows
 from outweigh.interop.result_files import decode_json_line, open_source, read_head
 from outweigh.interop.table.batch_reader import BatchReader, make_batch_reader, read_line_blocks
+from outweigh.interop.table.column_names import NO_UNIT, match_name
+from outweigh.interop.table.column_values import is_readable
 from outweigh.interop.table.columns import (
     FIELD_READERS,
     MappedColumn,
+    columns_of,
     looks_like_milliseconds,
     make_row_run,
     map_columns,
     resolve_fields,
+    unread_times,
 )
-from outweigh.interop.table_rows import TableRow, column_examples, sampled_columns, table_rows
+from outweigh.interop.table.guess_columns import UnclearColumnsError, guess_columns
+from outweigh.interop.table_rows import (
+    ALL_ROWS,
+    RowSelection,
+    TableRow,
+    column_examples,
+    sampled_columns,
+    table_rows,
+)
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
-_LIKELY_NAMES = {
-    "task_id": "task taskname tasknumber instanceid problemid problem caseid case testid test testcase "
-    "scenarioid scenario exampleid questionid itemid item",
-    "arm": "configname config condition conditionid variant mode configuration system setup treatment group agentname",
-    "repeat": "replicate runnumber trial trialindex epoch iteration repetition rep",
-    "run_id": "id uuid trialid runname",
-    "success": "passed pass resolved isresolved succeeded solved correct iscorrect reward",
-    "started_at": "started starttime startedat start createdat timestamp trialstartedat",
-    "finished_at": "finished ended endtime endedat finishedat completedat end trialendedat",
-    "duration_ms": "durationms latencyms elapsedms tookms timems milliseconds",
-    "duration_seconds": "duration durations seconds elapsed elapsedseconds walltime timeseconds latency took",
-    "cost_usd": "totalcostusd cost totalcost costusd usd agentcost",
-    "input_tokens_with_cache": "prompttokens totalinputtokens",
-    "input_tokens": "tokensin uncachedinputtokens",
-    "output_tokens": "completiontokens tokensout totaloutputtokens",
-    "cache_read_tokens": "cachereads cachedtokens cachedinputtokens cachereadinputtokens",
-    "cache_write_tokens": "cachewrites cachecreationtokens cachecreationinputtokens",
-    "step_count": "steps turns numturns apicalls",
-    "tool_call_count": "toolcalls",
-    "model": "modelname modelnameorpath",
-    "agent": "agentkind harness",
-    "family": "category domain suite",
-}
 
-_ANY_ID_NAME = "id"
-"""As the last part of a dotted name it does not say whose id it is."""
-
-
-def mapping_help(path: str, sample: Mapping[str, Any], arm: str | None, asked: Mapping[str, str]) -> str:
+def mapping_help(
+    path: str, sample: Mapping[str, Any], arm: str | None, asked: Mapping[str, str], more: Sequence[str] = ()
+) -> str:
     """The columns with an example each, and the command with the mapping that their names suggest.
 
-    The options that the user gave already, `arm` and `asked`, are part of it.
+    The options that the user gave already, `arm`, `asked` and `more`, are part of it.
     """
     likely = {
         field: column for field, column in propose_mapping(sample).items() if column not in asked.values()
@@ -73,7 +61,7 @@ def mapping_help(path: str, sample: Mapping[str, Any], arm: str | None, asked: M
     lines = [f"{path}: which columns are the task and the arm? It has", *column_examples(sample)]
     lines += [
         "Going by their names, this might be meant; check it, units too, and run it:" if likely else "Say it by:",
-        f"  outweigh import table {quote(path)} -o RUNS {' '.join(options)}",
+        f"  {' '.join(['outweigh import table', quote(path), '-o RUNS', *more, *options])}",
     ]
     if open_:
         lines.append("COLUMN: yours to choose from these; leave success out where nothing says it.")
@@ -87,16 +75,20 @@ def mapping_help(path: str, sample: Mapping[str, Any], arm: str | None, asked: M
 
 def propose_mapping(sample: Mapping[str, Any]) -> dict[str, str]:
     """The likely column of each field, by its name alone; a proposal is never applied without the user."""
-    columns = _unique_last_names(sample) | {_normalized(name): name for name in reversed(list(sample))}
+    matches: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for column in sample:
+        for field, rank in match_name(column):
+            matches[field].append((rank, column))
     found: dict[str, str] = {}
     for field in FIELD_READERS:
-        for likely in (field.replace("_", ""), *_LIKELY_NAMES.get(field, "").split()):
-            column = columns.get(likely)
-            if column is not None and column not in found.values():
-                found[field] = column
-                break
+        open_ = [(rank, column) for rank, column in matches[field] if column not in found.values()]
+        rank, column = min(open_, key=lambda match: match[0], default=(_WEAK_RANK, ""))
+        if rank < _WEAK_RANK:
+            found[field] = column
     if "input_tokens_with_cache" in found and "cache_read_tokens" not in found:
         found.setdefault("input_tokens", found.pop("input_tokens_with_cache"))
+    if matches[NO_UNIT] and not found.keys() & {"duration_seconds", "duration_ms"}:
+        found["duration_seconds"] = matches[NO_UNIT][0][1]
     if "duration_ms" in found:
         found.pop("duration_seconds", None)
     elif looks_like_milliseconds(found, sample):
@@ -104,17 +96,7 @@ def propose_mapping(sample: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _normalized(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def _unique_last_names(sample: Mapping[str, Any]) -> dict[str, str]:
-    """Fields of objects by the last part of their dotted name, if it is unique."""
-    names = [(_normalized(name.rpartition(".")[2]), name) for name in sample if "." in name]
-    times = Counter(last for last, _ in names)
-    return {last: name for last, name in names if times[last] == 1 and last != _ANY_ID_NAME}
-
-
+_WEAK_RANK = 2
 _REQUIRED_NAMES = frozenset({"task_id", "arm", "success"})
 _JSON_LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _LINE_SUFFIXES = _JSON_LINE_SUFFIXES | {".csv", ".tsv"}
@@ -125,7 +107,7 @@ class TableImporter:
     """Reads a row as a run. Columns that are neither mapped nor named like a field are kept in `extra`."""
 
     name = "table"
-    takes = frozenset({"columns"})
+    takes = frozenset({"columns", "rows", "where"})
     fields: Mapping[str, FieldOrigin] = field_origins(
         reported="status agent family started_at duration_seconds usage cost step_count tool_call_count checks",
         derived="extra",
@@ -149,23 +131,22 @@ class TableImporter:
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Read row by row. If repeats have no number, the table is read twice, to number them in order of time."""
         first_rows = ImportNotes()
-        sample = sampled_columns(request.path, first_rows)
+        selection = RowSelection(request.rows, tuple(request.where))
+        sample = sampled_columns(request.path, first_rows, selection)
         if first_rows.unreadable and not sample:
             raise EvidenceError(f"{first_rows.unreadable[0]}. None of the first rows can be read; is it a table?")
         if not sample:
-            raise EvidenceError(f"{request.path} has no rows.")
-        asked = resolve_fields(request.columns)
-        columns = map_columns(asked, sample)
+            _refuse_empty(request)
+        columns = _choose_columns(request, sample, notes)
         fields = {column.field for column in columns}
-        if "task_id" not in fields or not ("arm" in fields or request.arm):
-            raise EvidenceError(mapping_help(str(request.path), sample, request.arm, asked))
         _warn(fields, propose_mapping(sample), notes)
         if looks_like_milliseconds({column.field: column.shown for column in columns}, sample):
             notes.warn("duration_seconds is a thousand times the time from start to end; map it as duration_ms.")
         batch_reader = None
-        if request.path.suffix.lower() in _JSON_LINE_SUFFIXES and request.path.is_file() and not first_rows.unreadable:
+        is_plain = selection == ALL_ROWS and request.path.is_file() and not first_rows.unreadable
+        if is_plain and request.path.suffix.lower() in _JSON_LINE_SUFFIXES:
             batch_reader = make_batch_reader(columns, {name.partition(".")[0] for name in sample}, request.arm)
-        source = _TableSource(request, columns, batch_reader)
+        source = _TableSource(request, selection, columns, batch_reader)
         if "repeat" in fields:
             yield from _runs(source, notes)
             return
@@ -177,6 +158,84 @@ class TableImporter:
             yield _with_number(run, number)
 
 
+def _refuse_empty(request: ImportRequest) -> NoReturn:
+    if not request.where:
+        raise EvidenceError(f"{request.path} has no rows.")
+    columns = sampled_columns(request.path, None, RowSelection(request.rows))
+    for column, _ in request.where:
+        if not any(each == column or each.startswith(f"{column}.") for each in columns):
+            near = get_close_matches(column, columns, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(
+                f"--where {column}: there is no column {column!r}; there is {quote_names(columns, 30)}.{hint}"
+            )
+    shown = " and ".join(f"{column} is {value!r}" for column, value in request.where)
+    raise EvidenceError(f"{request.path} has no row where {shown}.")
+
+
+def _choose_columns(request: ImportRequest, sample: Mapping[str, Any], notes: ImportNotes) -> list[MappedColumn]:
+    """The columns that the user names, or that are named like fields; where they are not enough, those that are
+    clear by their names and values.
+    """
+    asked = resolve_fields(request.columns)
+    columns = map_columns(asked, sample)
+    fields = {column.field for column in columns}
+    is_told = "task_id" in fields and ("arm" in fields or request.arm is not None)
+    if is_told and {"task_id", "success"} <= asked.keys():
+        return columns
+    if is_told and ("success" in fields or "success" in asked):
+        return [*columns, *_clear_measures(columns, asked, sample, notes)]
+    more = [] if request.rows is None else [f"--rows {quote(request.rows)}"]
+    more += [f"--where {quote(f'{column}={value}')}" for column, value in request.where]
+    said = [f"--map {quote(f'{field}={column}')}" for field, column in request.columns.items()]
+    said += [] if request.arm is None else [f"--arm {quote(request.arm)}"]
+    command = " ".join(["outweigh import table", quote(str(request.path)), "-o RUNS", *more, *said])
+    try:
+        one_arm = {} if request.arm is None else {"arm": ""}
+        selection = RowSelection(request.rows, tuple(request.where))
+        guessed = guess_columns(request.path, asked | one_arm, command, selection, may_have_one_arm=True)
+    except UsageError as fault:
+        if is_told:
+            return [*columns, *_clear_measures(columns, asked, sample, notes)]
+        if isinstance(fault, UnclearColumnsError) and fault.missing:
+            raise EvidenceError(mapping_help(str(request.path), sample, request.arm, asked, more)) from None
+        raise
+    _note_choice(guessed.fields, notes)
+    return map_columns(guessed.mapping, sample)
+
+
+def _clear_measures(
+    columns: Sequence[MappedColumn], asked: Mapping[str, str], sample: Mapping[str, Any], notes: ImportNotes
+) -> list[MappedColumn]:
+    """Columns of times, costs and counts that the user did not name and whose names are clear."""
+    used = {part for column in columns for part in (column.shown, *columns_of(column.shown, sample))}
+    free = {name: value for name, value in sample.items() if name not in used}
+    known = {column.field for column in columns} | asked.keys()
+    found: dict[str, str] = {}
+    for field in _MEASURES:
+        named = [name for name in free if any(match == (field, 1) for match in match_name(name))]
+        if field not in known and len(named) == 1 and is_readable(FIELD_READERS[field], free[named[0]]):
+            found[field] = named[0]
+    if known & {"duration_seconds", "duration_ms"} or {"duration_seconds", "duration_ms"} <= found.keys():
+        found = {field: column for field, column in found.items() if not field.startswith("duration_")}
+    if "input_tokens" in known | found.keys() or "cache_read_tokens" not in known | found.keys():
+        found.pop("input_tokens_with_cache", None)
+    if found:
+        _note_choice(found, notes)
+    return map_columns(found, {column: sample[column] for column in found.values()})
+
+
+def _note_choice(fields: Mapping[str, str], notes: ImportNotes) -> None:
+    taken = ", ".join(f"{field}={column}" for field, column in fields.items())
+    notes.warn(f"columns were chosen by their names and values: {taken}. --map FIELD=COLUMN chooses another.")
+
+
+_MEASURES = (
+    *("duration_seconds", "duration_ms", "cost_usd", "step_count", "tool_call_count", "started_at", "finished_at"),
+    *("input_tokens", "input_tokens_with_cache", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
+)
+
+
 class _TableSource(NamedTuple):
     """A table and its mapped columns. `batch_reader` is None if rows must be read one by one.
 
@@ -185,6 +244,7 @@ class _TableSource(NamedTuple):
     """
 
     request: ImportRequest
+    selection: RowSelection
     columns: Sequence[MappedColumn]
     batch_reader: BatchReader | None
 
@@ -192,7 +252,7 @@ class _TableSource(NamedTuple):
         """The runs in blocks; rows that the batch reader cannot read are read cell by cell."""
         path = self.request.path
         if self.batch_reader is None:
-            yield from (self._read_row(row, notes) for row in table_rows(path, notes))
+            yield from (self._read_row(row, notes) for row in table_rows(path, notes, self.selection))
             return
 
         def read_line(line: bytes, number: int) -> Sequence[RunRecord]:
@@ -204,10 +264,14 @@ class _TableSource(NamedTuple):
 
     def _read_row(self, row: TableRow, notes: ImportNotes) -> Sequence[RunRecord]:
         try:
-            return (make_row_run(row, self.columns, self.request.arm),)
+            run = make_row_run(row, self.columns, self.request.arm)
         except ValueError as fault:
             notes.unread(row.file, row.line, str(fault))
             return ()
+        if run.started_at is None or run.duration_seconds is None:
+            for column, value in unread_times(row.cells, self.columns):
+                notes.warn(f"{column} has values that are no time, such as {str(value)[:60]!r}; it is unknown there.")
+        return (run,)
 
 
 def _runs(source: _TableSource, notes: ImportNotes) -> Iterator[RunRecord]:
