@@ -11,7 +11,7 @@ from shlex import join
 
 from outweigh.app.choose_arms import guess_baseline
 from outweigh.errors import quote_names
-from outweigh.report.formatting import option_words, path_word
+from outweigh.report.formatting import count_of, option_words, path_word
 from outweigh.report.next_step import NextStep
 from outweigh.score.arm_tally import ArmTally
 
@@ -39,7 +39,7 @@ def next_comparison(runs: Sequence[str], arms: Mapping[str, ArmTally]) -> NextSt
     several = (
         ""
         if len(arms) == 2
-        else f"{shared[best]:,} tasks are shared by these two; any two of the {len(arms):,} arms can be named"
+        else f"these two share {count_of(shared[best], 'task')}; any two of the {len(arms):,} arms can be named"
     )
     words = "; ".join(filter(None, (several, reverse)))
     return _compare(words, runs, one, [other], arms)
