@@ -5,6 +5,7 @@ An importer tells the files of its agent from others and numbers the runs; the a
 rest. Those readers are imported on first use, because all importers are loaded to detect a format.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -15,10 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from outweigh.errors import EvidenceError, OutweighError
-from outweigh.interop.imported_run import stable_id, with_repeat_numbers
+from outweigh.interop.imported_run import decode_file_name, stable_id, with_repeat_numbers
 from outweigh.interop.result_files import decode_json_document, read_bytes, read_head, walk_files
 from outweigh.interop.transcripts import (
     DuplicateFilter,
+    TranscriptLabels,
     all_match,
     has_no_damaged_line,
     label_transcript,
@@ -31,7 +33,7 @@ from outweigh.interop.transcripts import (
 )
 from outweigh.model.json_text import JsonObject
 from outweigh.model.run_record import RunRecord
-from outweigh.model.untrusted_json import as_dict, as_name
+from outweigh.model.untrusted_json import as_dict, as_name, as_str
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
 from outweigh.transcript.token_counts import is_empty_usage
@@ -86,9 +88,12 @@ class _SessionImporter(ABC):
         """Every file of the agent once, whatever its name; files of other programs and copies become notes."""
         originals = DuplicateFilter(notes)
         for path in transcript_files(request.path, _OUTPUT_SUFFIXES):
-            kind = self._kind_of(path)
+            events = read_first_events(read_head(path))
+            kind = self.file_kind(events)
             if kind is None:
-                note_skipped_file(path, self.description, notes)
+                # In a folder, a file of another program is passed by; one without any event may be damaged.
+                is_foreign = bool(events) and request.path.is_dir()
+                note_skipped_file(path, self.description, notes, is_foreign=is_foreign)
                 continue
             content = read_bytes(path)
             run_id = originals.run_id(self.name, path, content)
@@ -119,12 +124,13 @@ class ClaudeCodeImporter(_SessionImporter):
         Session lines carry `sessionId`; an output starts with `init` or is a `result`.
         """
         for event in events:
-            # Qwen Code's output has the same shape, but counts cached tokens as input.
-            if "qwen_code_version" in event:
+            # Qwen Code's output has the same shape, but counts cached tokens as input. Gemini CLI's sessions have an
+            # id, too, with the hash of their project.
+            if "qwen_code_version" in event or "projectHash" in event:
                 return None
             session = as_name(event.get("sessionId"))
             # The result of a Copilot CLI output has a session id, too.
-            if session is not None and event.get("type") != "result":
+            if session is not None and isinstance(event.get("type"), str) and event.get("type") != "result":
                 return session
             if event.get("type") == "system" and event.get("subtype") == "init" and "claude_code_version" in event:
                 return "output"
@@ -142,14 +148,19 @@ class ClaudeCodeImporter(_SessionImporter):
         from outweigh.agents.claude_code.session import read_claude_session  # noqa: PLC0415
 
         sessions: dict[str, list[Path]] = defaultdict(list)
+        printed: set[str | None] = set()
         for file in self._files(request, notes):
             if file.kind != "output":
                 sessions[file.kind].append(file.path)
                 continue
             report = self.read_report(file)
             if has_no_damaged_line(file.path, file.content, report, notes):
+                printed.add(report.session_id)
                 yield self._run(file.run_id, file.path, report, request)
         for session, paths in sessions.items():
+            if session in printed:
+                notes.warn(f"{paths[0]} is the session of an output that is read too, and is not counted again.")
+                continue
             # The session's own file comes first; those of its sub-agents lie beside it or below it.
             ordered = sorted(paths, key=lambda path: (path.name.startswith(_SUB_AGENT_PREFIX), len(path.parts), path))
             contents = list(map(read_bytes, ordered))
@@ -160,7 +171,25 @@ class ClaudeCodeImporter(_SessionImporter):
                 for path, content in zip(ordered, contents, strict=True)
             ]
             if all(intact):
-                yield self._run(stable_id(self.name, session), ordered[0], report, request)
+                place = _project_labels(ordered[0], request.path) or label_transcript(ordered[0], request.path)
+                yield transcript_run(self.name, stable_id(self.name, session), place, report, request)
+
+
+def _project_labels(file: Path, root: Path) -> TranscriptLabels | None:
+    """The labels of a session in Claude Code's own folder of projects: the arm is the working folder and its branch.
+
+    None if the folder around the file is not named after the working folder.
+    """
+    for event in read_first_events(read_head(file)):
+        folder, branch = as_str(event.get("cwd")), as_name(event.get("gitBranch"))
+        if folder is not None and any(part == _NO_WORD.sub("-", folder) for part in file.parts):
+            named = file.relative_to(root).as_posix() if root.is_dir() else file.name
+            arm = "@".join(filter(None, (folder.strip("/\\").replace("\\", "/"), branch)))
+            return TranscriptLabels(decode_file_name(named), "session", (arm or "sessions")[:200])
+    return None
+
+
+_NO_WORD = re.compile(r"[^A-Za-z0-9]")
 
 
 class ClineImporter(_SessionImporter):
@@ -193,12 +222,46 @@ class CodexImporter(_SessionImporter):
         kinds = (str(event.get("type")) for event in events)
         return next((kind for kind in kinds if kind in ("thread.started", "session_meta")), None)
 
+    def _runs(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """An output and its rollout are one run: the rollout names the model, and the output's place the task."""
+        paths = list(transcript_files(request.path, _OUTPUT_SUFFIXES))
+        heads = {path: read_first_events(read_head(path)) for path in paths}
+        rollouts = {
+            session: path
+            for path, events in heads.items()
+            if self.file_kind(events) == "session_meta" and (session := _codex_session(events)) is not None
+        }
+        outputs = {_codex_session(events) for events in heads.values() if self.file_kind(events) == "thread.started"}
+        for file in self._files(request, notes):
+            session = _codex_session(heads.get(file.path, []))
+            if file.kind == "session_meta" and session in outputs and session is not None:
+                notes.warn(f"{file.path} is the rollout of an output that is read too, and is not counted again.")
+                continue
+            content = file.content
+            report = self.read_report(file)
+            if file.kind == "thread.started" and session in rollouts:
+                content = read_bytes(rollouts[session])
+                report = self.read_report(_SessionFile(rollouts[session], "session_meta", content, file.run_id))
+            if has_no_damaged_line(file.path, content, report, notes):
+                _warn_of_unnamed_model(report, request, notes)
+                yield self._run(file.run_id, file.path, report, request)
+
     def read_report(self, file: _SessionFile) -> AgentReport:
         """Read one output or rollout."""
         from outweigh.agents.codex.session import CodexSessionReader  # noqa: PLC0415
         from outweigh.agents.codex.stream import CodexReader  # noqa: PLC0415
 
         return _read_with(CodexReader() if file.kind == "thread.started" else CodexSessionReader(), file.content)
+
+
+def _codex_session(events: list[JsonObject]) -> str | None:
+    """The thread that an output or a rollout is of."""
+    for event in events:
+        if event.get("type") == "thread.started":
+            return as_name(event.get("thread_id"))
+        if event.get("type") == "session_meta":
+            return as_name(as_dict(event.get("payload")).get("id"))
+    return None
 
 
 class CopilotImporter(_SessionImporter):

@@ -123,7 +123,7 @@ def label_transcript(file: Path, root: Path) -> TranscriptLabels:
         folders.pop()
     if len(folders) >= 2:
         arm, *task = folders
-        return TranscriptLabels(relative.as_posix(), "/".join(task)[:200], arm[:200])
+        return TranscriptLabels(relative.as_posix(), "/".join(task)[:200], _no_option(arm))
     stem = _stem(relative.name)
     if dated and not folders:
         # An archive of sessions: neither its dates nor its name say what they were about.
@@ -131,7 +131,12 @@ def label_transcript(file: Path, root: Path) -> TranscriptLabels:
     around = folders or [decode_file_name((root if root.is_dir() else file.parent).resolve().name)]
     if _GENERIC_NAME.fullmatch(stem) and around[-1]:
         return TranscriptLabels(relative.as_posix(), around[-1][:200], None)
-    return TranscriptLabels(relative.as_posix(), (stem or "task")[:200], folders[0][:200] if folders else None)
+    return TranscriptLabels(relative.as_posix(), (stem or "task")[:200], _no_option(folders[0]) if folders else None)
+
+
+def _no_option(folder: str) -> str:
+    """A folder's name as that of an arm, without dashes in front, with which it could not be typed."""
+    return folder.lstrip("-")[:200] or folder[:200]
 
 
 def _without_date(folders: list[str]) -> tuple[list[str], bool]:
@@ -282,9 +287,12 @@ def _find_damaged_line(content: bytes) -> int | None:
     return None
 
 
-def note_skipped_file(file: Path, what: str, notes: ImportNotes) -> None:
-    """Report a file that is not a transcript: as unread if its suffix says it should be one, else as a warning."""
-    if file.suffix in (".jsonl", ".stdout"):
+def note_skipped_file(file: Path, what: str, notes: ImportNotes, *, is_foreign: bool = False) -> None:
+    """Report a file that is not a transcript: as unread if its suffix says it should be one, else as a warning.
+
+    One that is clearly foreign, because another program wrote it, is never unread.
+    """
+    if file.suffix in (".jsonl", ".stdout") and not is_foreign:
         notes.unread(file, 0, f"not {what}")
     else:
         notes.warn(f"{file} is not {what} and was passed by.")
