@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.cli.agent_experiment import INSTALLED, AgentDesk, require_agent
 from tests.cli.engines import records
+from tests.engine.plugin_arms import write_files
 from tests.interop.plugin_eval.plugins import CASE, FILES, a_plugin
 
 from outweigh.model.run_record import RunRecord
@@ -87,12 +88,17 @@ def test_the_same_evals_have_the_same_scores_case_by_case(outweigh_process: Any,
             file.write(f'\n[gateway]\nanthropic = {{ url = "{server.url}", key = "" }}\n')
             file.write('\n[sandbox]\nkind = "bubblewrap"\n')
         desk.run("-k", "1")
+        back = write_files(tmp_path / "back", {path: text for path, text in FILES.items() if "evals/" not in path})
+        outweigh_process("suite", "export", str(desk.folder / "suite"), "-o", str(back / "evals"))
+        evaluate(back, server, tmp_path)
+        outweigh_process("import", str(back), "-o", str(tmp_path / "again"))
     judged = outweigh_process("verdict", str(tmp_path / "theirs"))
 
     assert (imported.code, written.code) == (0, 0), imported.err + written.err
     assert judged.out.startswith("INCONCLUSIVE  with against without (2 tasks × 1 repeat)")
     theirs, ours = scores(records(tmp_path / "theirs")), scores(desk.records())
     assert theirs == ours
+    assert scores(records(tmp_path / "again")) == ours
     assert {key: runs[0][0] for key, runs in ours.items()} == {
         ("write-report", "without"): 0.875,
         ("write-report", "with"): 0.875,

@@ -16,6 +16,9 @@ class _Options(ReadingOptions):
     output: str
     trajectories: bool
     inspect: bool
+    plugin_eval: bool
+    baseline: str | None
+    candidate: str | None
     suite: str | None
 
 
@@ -23,14 +26,24 @@ def main(arguments: Sequence[str]) -> int:
     """Write one file, whole or not at all, or a folder of trajectories or logs."""
     options = build_parser().parse_command(arguments, _Options())
     request = ExportRequest(evidence=options.evidence_request(), target=Path(options.output))
-    if options.suite is not None and not options.inspect:
-        raise UsageError("-c goes with --inspect, whose samples have the instructions of their tasks.")
+    if options.suite is not None and not (options.inspect or options.plugin_eval):
+        raise UsageError("-c goes with --inspect and --plugin-eval, which have the instructions of tasks.")
+    if (options.baseline or options.candidate) and not options.plugin_eval:
+        raise UsageError("--baseline and --candidate go with --plugin-eval; the others have all arms.")
     if options.trajectories:
         export_trajectories(request, _warn)
     elif options.inspect:
         from outweigh.app.export_inspect import export_inspect  # noqa: PLC0415 - rarely used
 
         export_inspect(request, options.suite, _warn)
+    elif options.plugin_eval:
+        from outweigh.app.choose_arms import ArmChoice  # noqa: PLC0415 - rarely used
+        from outweigh.app.export_plugin_eval import export_plugin_eval  # noqa: PLC0415
+
+        candidates = () if options.candidate is None else (options.candidate,)
+        command = f"outweigh store export --plugin-eval -o {options.output}"
+        choice = ArmChoice(baseline=options.baseline, candidates=candidates, command=command)
+        export_plugin_eval(request, choice, options.suite, _warn)
     else:
         export_file(request, _warn)
     return ExitCode.SATISFIED
@@ -51,13 +64,21 @@ def build_parser() -> Parser:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(FILE_WRITERS)}"
     )
-    group = parser.group("Folders")
+    group = parser.group("Other formats")
     folders = group.add_mutually_exclusive_group()
     folders.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) to a folder instead")
     folders.add_argument(
         "--inspect", action="store_true", help="write an Inspect log for every arm to a folder instead"
     )
-    group.add_argument(
-        "-c", "--suite", metavar="SUITE", help="with --inspect: the suite with the instructions of tasks"
+    folders.add_argument(
+        "--plugin-eval", action="store_true", help="write two arms as a result of `claude plugin eval` instead"
     )
+    group.add_argument(
+        "-c",
+        "--suite",
+        metavar="SUITE",
+        help="with --inspect and --plugin-eval: the suite with the instructions of tasks",
+    )
+    group.add_argument("--baseline", metavar="ARM", help="with --plugin-eval: the arm without the plugin")
+    group.add_argument("--candidate", metavar="ARM", help="with --plugin-eval: the arm with the plugin")
     return parser

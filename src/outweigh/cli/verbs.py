@@ -81,6 +81,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
             below={
                 "aa": _verb("suite_aa", "count false alarms of each policy on your own data"),
                 "check": _verb("suite_check", "show which tasks tell arms apart, and what they cost"),
+                "export": _verb("suite_export", "write the tasks as evals of a plugin of Claude Code"),
                 "prune": _verb("suite_prune", "choose the cheapest tasks that tell almost as much"),
                 "triggers": _verb("suite_triggers", "show how often skills fire when they should, and when not"),
             },

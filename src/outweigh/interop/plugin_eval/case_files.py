@@ -19,6 +19,7 @@ CASE_FILE, PROMPT_FILE, GRADER_FOLDER, MOCK_FOLDER, RESULTS_FOLDER = (
     "mocks",
     "results",
 )
+DEFAULT_RUNS, MOST_RUNS, DEFAULT_TURNS, MOST_TURNS, DEFAULT_SECONDS, MOST_SECONDS = 3, 50, 10, 200, 300, 3600
 _DEPTH_LIMIT = 8
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOP_KEYS = frozenset({"schema_version", "name", "description", "tags", "plugins", "runs", "expected_outcome"})

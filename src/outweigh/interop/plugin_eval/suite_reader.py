@@ -5,8 +5,14 @@ from pathlib import Path, PurePosixPath
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.plugin_eval.case_files import (
+    DEFAULT_RUNS,
+    DEFAULT_SECONDS,
+    DEFAULT_TURNS,
     GRADER_FOLDER,
     MOCK_FOLDER,
+    MOST_RUNS,
+    MOST_SECONDS,
+    MOST_TURNS,
     EvalCase,
     PluginLocation,
     file_of_case,
@@ -25,7 +31,6 @@ from outweigh.model.task_environment import SetupCommand
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_names, as_str
 from outweigh.ports.suites import DEFAULT_AGENT, WORKSPACE_FOLDER, DraftFile, SuiteDraft, SuiteOverrides, TaskDraft
 
-DEFAULT_RUNS, MOST_RUNS, DEFAULT_TURNS, MOST_TURNS, DEFAULT_SECONDS = 3, 50, 10, 200, 300.0
 GATED_TOOLS = ("Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch")
 """Tools that its agents have only where a case allows them."""
 
@@ -109,7 +114,7 @@ def _task(name: str, case: EvalCase, grading: CaseGrading) -> TaskDraft:
     settings = TaskSettings(
         checks=grading.checks,
         rubric=grading.rubric,
-        timeout_seconds=min(seconds, 3600.0),
+        timeout_seconds=float(min(seconds, MOST_SECONDS)),
         setup=setup,
         environment=_environment(case),
     )
