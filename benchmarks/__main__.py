@@ -20,6 +20,7 @@ from benchmarks import (
     ladders,
     looks,
     neighbours,
+    plugin_evals,
     report_page,
     sandboxes,
     scale,
@@ -52,6 +53,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "viewer": viewer.measure,
     "report": report_page.measure,
     "ladders": ladders.measure,
+    "plugin-evals": plugin_evals.measure,
 }
 """A new group is one more line here."""
 
