@@ -27,6 +27,12 @@ def varying_settings(runs: Iterable[tuple[Hashable, Settings]]) -> frozenset[str
     return frozenset(found)
 
 
+def task_settings(runs: Iterable[tuple[Hashable, Settings]]) -> frozenset[str]:
+    """The settings that differ from task to task, and never for the same task."""
+    known = list(runs)
+    return varying_settings((None, settings) for _, settings in known) - varying_settings(known)
+
+
 def name_configurations(name: str, configurations: Sequence[Settings]) -> list[str]:
     """A name for each of several configurations that share one: with the settings that differ, or a part of its hash.
 

@@ -211,3 +211,63 @@ def test_a_trial_of_several_steps_is_the_sum_of_them(tmp_path: Path) -> None:
 
     assert (run.usage.input_tokens, run.usage.cache_read_tokens, run.usage.output_tokens) == (80, 120, 10)
     assert (run.cost.usd, run.duration_seconds) == (1.0, 20)
+
+
+def with_agent(trial: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    return trial | {"config": {"agent": trial["config"]["agent"] | settings}}
+
+
+def arms_and_tasks(path: Path) -> set[tuple[str, str]]:
+    found, _ = read_all(HarborImporter(), path)
+    return {(run.trial.arm, run.trial.task_id) for run in found if isinstance(run, RunRecord)}
+
+
+def test_arguments_that_differ_from_task_to_task_make_no_arm(tmp_path: Path) -> None:
+    trials = [
+        with_agent(a_trial(number, task, skills=skills), kwargs={"hint": task, "effort": "high"})
+        for number, (task, skills) in enumerate((("a", []), ("b", []), ("a", ["s"]), ("b", ["s"])))
+    ]
+
+    found = arms_and_tasks(a_job(tmp_path / "job", trials))
+
+    assert len({arm for arm, _ in found}) == 2
+    assert len(found) == 4
+
+
+def test_an_argument_with_two_values_for_one_task_makes_arms(tmp_path: Path) -> None:
+    trials = [
+        with_agent(a_trial(number, task), kwargs={"effort": effort, "hint": task})
+        for number, (task, effort) in enumerate((("a", "low"), ("b", "low"), ("a", "high"), ("b", "high")))
+    ]
+
+    found = arms_and_tasks(a_job(tmp_path / "job", trials))
+
+    assert len({arm for arm, _ in found}) == 2
+    assert len(found) == 4
+
+
+def test_skills_in_the_folders_of_tasks_are_one_arm(tmp_path: Path) -> None:
+    trials = [
+        a_trial(number, task, skills=[f"tasks/{task}/skill"] if number > 1 else [])
+        for number, task in enumerate(("a", "b", "a", "b"))
+    ]
+
+    assert len({arm for arm, _ in arms_and_tasks(a_job(tmp_path / "job", trials))}) == 2
+
+
+def test_tasks_of_one_name_in_two_folders_are_two_arms(tmp_path: Path) -> None:
+    trials = [
+        a_trial(number, task, task_id={"path": f"{folder}/{task}"})
+        for number, (folder, task) in enumerate(
+            (("plain", "a"), ("plain", "b"), ("with-skill", "a"), ("with-skill", "b"))
+        )
+    ]
+
+    assert len({arm for arm, _ in arms_and_tasks(a_job(tmp_path / "job", trials))}) == 2
+
+
+def test_jobs_are_found_at_any_depth(tmp_path: Path) -> None:
+    a_job(tmp_path / "submissions" / "terminal-bench" / "2.0" / "agent__model" / "job", [a_trial(1, "a")])
+
+    assert HarborImporter().recognises(tmp_path / "submissions")
+    assert len(arms_and_tasks(tmp_path / "submissions")) == 1

@@ -1,15 +1,16 @@
 """Importer of Harbor's job folders, folders of jobs, and single results: every finished trial is a run."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.interop.arm_settings import task_settings, varying_settings
 from outweigh.interop.harbor.trial_result import HarborTrial
 from outweigh.interop.imported_run import (
     RepeatNumber,
@@ -28,7 +29,7 @@ from outweigh.transcript.atif import AtifTrajectory
 from outweigh.transcript.trajectory_file import read_trajectory
 
 RESULT_FILE = "result.json"
-_SAMPLED_CHILDREN = 50
+_SAMPLED_FILES = 50
 _MOST_PARTS = 1000
 _TRIAL_SUBFOLDERS = frozenset({"agent", "user-agent", "artifacts", "verifier", "steps"})
 _MARKS = (b'"trial_name"', b'"n_total_trials"', b'"task_checksum"')
@@ -41,6 +42,16 @@ class _TrialLocation:
     file: Path
     entry: int | None
     run: UnnumberedRun
+    configuration: str | None
+
+
+class _FoundTrial(NamedTuple):
+    """What the first pass keeps of a trial; trials with the same settings share them."""
+
+    file: Path
+    entry: int | None
+    trial: HarborTrial
+    settings: Mapping[str, Any]
 
 
 class HarborImporter:
@@ -65,11 +76,10 @@ class HarborImporter:
         try:
             if path.is_file():
                 return path.name == RESULT_FILE and _is_result(path)
-            children = (
-                child / RESULT_FILE for child, _ in zip(sorted(path.iterdir()), range(_SAMPLED_CHILDREN), strict=False)
-            )
-            return _is_result(path / RESULT_FILE) or any(_is_result(child) for child in children)
-        except OSError:
+            if not path.is_dir():
+                return False
+            return any(_is_result(file) for file in islice(_result_files(path), _SAMPLED_FILES))
+        except (EvidenceError, OSError):
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
@@ -80,7 +90,8 @@ class HarborImporter:
         survey.finish(request.path)
         numbers = number_repeats(location.run for location in survey.locations)
         for location in survey.locations:
-            yield _run(location, numbers[location.run.run_id], request, notes, survey.retries > 0)
+            run = _run(location, numbers[location.run.run_id], request, notes, survey.retries > 0)
+            yield msgspec.structs.replace(run, arm_fingerprint=location.configuration)
 
 
 class _TrialSurvey:
@@ -91,8 +102,9 @@ class _TrialSurvey:
         self.retries = 0
         self._arm = arm
         self._notes = notes
+        self._found: list[_FoundTrial] = []
+        self._settings: dict[str, Mapping[str, Any]] = {}
         self._contents: dict[str, list[str]] = {}
-        self._fingerprints: dict[str, set[str | None]] = {}
         self._checksums: dict[str, set[str | None]] = {}
         self._unclassified: Counter[str] = Counter()
         self._doubled = 0
@@ -111,7 +123,8 @@ class _TrialSurvey:
 
     def finish(self, path: Path) -> None:
         notes = self._notes
-        if self._arm is not None and any(len(found) > 1 for found in self._fingerprints.values()):
+        self._locate()
+        if self._arm is not None and len({location.configuration for location in self.locations}) > 1:
             raise UsageError(f"{path} holds several agents, so --arm cannot name them all; leave it out.")
         if not self.locations and not notes.unreadable:
             running = " Its trials have not finished." if self._unfinished else ""
@@ -137,6 +150,32 @@ class _TrialSurvey:
                 "reward does not count."
             )
 
+    def _locate(self) -> None:
+        """Give every trial its arm: its settings, without those that only differ from task to task."""
+        groups: dict[str, list[_FoundTrial]] = defaultdict(list)
+        for each in self._found:
+            groups[fingerprint({key: each.settings.get(key) for key in _AGENT_SETTINGS})].append(each)
+        for group in groups.values():
+            dropped = task_settings((each.trial.task, each.settings) for each in group)
+            varying = varying_settings((each.trial.task, each.settings) for each in group)
+            if shown := sorted(key for key in dropped if key != _PLACE):
+                self._notes.warn(
+                    f"{', '.join(shown)} of {group[0].trial.identity().name or 'the agent'} differ from task to task, "
+                    "never for the same task, and are taken for settings of the tasks."
+                )
+            for each in group:
+                kept = {key: value for key, value in each.settings.items() if key not in dropped}
+                if _PLACE not in varying:
+                    kept.pop(_PLACE, None)
+                configuration = fingerprint(_nested(kept)) if kept else None
+                arm = self._arm or each.trial.arm_name(configuration)
+                run = UnnumberedRun(f"harbor/{each.trial.trial_id}", each.trial.task or "", arm, each.trial.started_at)
+                self.locations.append(
+                    _TrialLocation(file=each.file, entry=each.entry, run=run, configuration=configuration)
+                )
+        order = {(each.file, each.entry): place for place, each in enumerate(self._found)}
+        self.locations.sort(key=lambda location: order[location.file, location.entry])
+
     def _job(self, file: Path, raw: Mapping[str, Any]) -> None:
         stats = as_dict(raw.get("stats"))
         self.retries += as_count(stats.get("n_retries")) or 0
@@ -153,13 +192,11 @@ class _TrialSurvey:
             return
         if self._is_copy(trial, raw):
             return
-        arm = self._arm or trial.arm_name()
-        self._fingerprints.setdefault(arm, set()).add(trial.arm_fingerprint())
         self._checksums.setdefault(trial.task, set()).add(as_str(raw.get("task_checksum")))
         self._unclassified.update(trial.unclassified())
-        run_id = f"harbor/{trial.trial_id}"
-        run = UnnumberedRun(run_id, trial.task, arm, trial.started_at)
-        self.locations.append(_TrialLocation(file=file, entry=entry, run=run))
+        settings = trial.flat_settings()
+        shared = self._settings.setdefault(fingerprint(settings), settings)
+        self._found.append(_FoundTrial(file, entry, HarborTrial(_outline(raw)), shared))
 
     def _is_copy(self, trial: HarborTrial, raw: Mapping[str, Any]) -> bool:
         """Whether this result was seen before: in a copied folder, or in the job's file as well as in its own."""
@@ -172,6 +209,24 @@ class _TrialSurvey:
             return True
         known.append(trajectory)
         return False
+
+
+_PLACE = "tasks"
+_AGENT_SETTINGS = ("name", "import_path", "model_name")
+_OUTLINED = ("id", "trial_name", "task_name", "started_at", "agent_execution", "agent_info")
+
+
+def _outline(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What names a trial and its agent; the rest is read again when it is needed."""
+    config = {"agent": as_dict(as_dict(raw.get("config")).get("agent"))}
+    return {key: raw.get(key) for key in _OUTLINED} | {"config": config}
+
+
+def _nested(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with their arguments together again, as Harbor has them."""
+    kwargs = {key.removeprefix("kwargs."): value for key, value in settings.items() if key.startswith("kwargs.")}
+    others = {key: value for key, value in settings.items() if not key.startswith("kwargs.")}
+    return others | ({"kwargs": kwargs} if kwargs else {})
 
 
 def _run(

@@ -110,21 +110,39 @@ class HarborTrial:
         )
 
     def arm_settings(self) -> dict[str, Any]:
-        """What makes the arm: every setting of `config.agent` that can change what the agent does."""
+        """What can make the arm: every setting of `config.agent` that can change what the agent does."""
         agent = as_dict(as_dict(self.raw.get("config")).get("agent"))
         return {key: value for key, value in agent.items() if value and key not in _NOT_ARM_SETTINGS}
+
+    def flat_settings(self) -> dict[str, Any]:
+        """The same with every argument by itself, paths within the task's folder by their place in it, and where the
+        task comes from, because a task's folder may hold skills.
+        """
+        settings = self.arm_settings()
+        kwargs = as_dict(settings.pop("kwargs", None))
+        folder = self._task_folder()
+        if folder is not None:
+            settings = {key: _within_task(value, folder) for key, value in settings.items()}
+        place = {} if folder is None else {"tasks": PurePath(folder).parent.as_posix()}
+        return settings | {f"kwargs.{key}": value for key, value in kwargs.items()} | place
+
+    def _task_folder(self) -> str | None:
+        task = as_dict(as_dict(self.raw.get("config")).get("task"))
+        return as_name(task.get("path")) or as_name(as_dict(self.raw.get("task_id")).get("path"))
 
     def arm_fingerprint(self) -> str | None:
         """The hash of these settings; None if the trial does not state them."""
         settings = self.arm_settings()
         return fingerprint(settings) if settings else None
 
-    def arm_name(self) -> str:
-        """A name that different settings never share: agent, model, skills, and the start of the fingerprint."""
+    def arm_name(self, configuration: str | None) -> str:
+        """A name that different settings never share: agent, model, skills, and the start of the configuration's
+        hash.
+        """
         agent = self.identity()
         skills = [f"+{PurePath(each).name}" for each in as_names(self.arm_settings().get("skills")) or ()]
         known = [part for part in (agent.name or "agent", agent.model, *skills[:_SHOWN_SKILLS]) if part]
-        return f"{' '.join(known)[:150]} @{(self.arm_fingerprint() or 'unknown')[:7]}"
+        return f"{' '.join(known)[:150]} @{(configuration or 'unknown')[:7]}"
 
     def identity(self) -> AgentIdentity:
         """The agent; Harbor's oracle and nop count as scripted."""
@@ -218,6 +236,14 @@ class HarborTrial:
             "n_input_tokens": own.get("n_input_tokens"),
         }
         return extra_fields(said)
+
+
+def _within_task(value: Any, folder: str) -> Any:
+    if isinstance(value, list):
+        return [_within_task(each, folder) for each in value]
+    if isinstance(value, str) and value.startswith(f"{folder.rstrip('/')}/"):
+        return f"TASK/{value[len(folder.rstrip('/')) + 1 :]}"
+    return value
 
 
 _TOKENS = ("n_input_tokens", "n_cache_tokens", "n_output_tokens")
