@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from calibration.ladder_cells import (
     CONFIGURATIONS,
+    MIXED,
     NO_EFFECT,
     REPEATS,
     RISING,
@@ -26,9 +27,10 @@ STUDIES = 20
     ("effects", "expected"),
     [
         (NO_EFFECT, {"all contrasts together": 20, "omnibus": 0, "some tier called": 0, "some tier called better": 0}),
-        (RISING, {"all contrasts together": 19, "omnibus": 20, "some tier called": 19, "some tier called better": 19}),
+        (RISING, {"all contrasts together": 19, "omnibus": 20, "some tier called": 17, "some tier called better": 17}),
+        (MIXED, {"all contrasts together": 20, "omnibus": 20, "some tier called": 19, "some tier called better": 16}),
     ],
-    ids=["no effect", "rising"],
+    ids=["no effect", "rising", "up and down"],
 )
 def test_twenty_studies_give_the_recorded_counts(effects: tuple[float, ...], expected: dict[str, int]) -> None:
     found = ladder_readings(LadderWorld(effects=effects, judged=True), STUDIES, 1)

@@ -38,23 +38,42 @@ def test_independent_contrasts_need_the_critical_value_of_sidak() -> None:
     assert critical == pytest.approx(stats.t.ppf((1 + 0.95 ** (1 / 6)) / 2, 399), abs=0.04)
 
 
-def test_the_critical_value_is_that_of_a_multivariate_t_from_scipy() -> None:
-    correlation = np.corrcoef(CORRELATED.T)
-    normal = stats.multivariate_normal(cov=correlation).rvs(200_000, random_state=1)
+def test_with_many_units_the_critical_value_is_that_of_a_multivariate_t_from_scipy() -> None:
+    many = np.random.default_rng(8).normal(0.4, 1, (400, 1)) + np.random.default_rng(9).normal(0, 0.5, (400, 5))
+    normal = stats.multivariate_normal(cov=np.corrcoef(many.T)).rvs(200_000, random_state=1)
     deviate = np.quantile(np.abs(normal).max(axis=1), 0.95)
 
-    critical = max_t(CORRELATED.mean(axis=0), CORRELATED, draws=40_000).critical
+    critical = max_t(many.mean(axis=0), many, draws=40_000).critical
 
-    assert critical == pytest.approx(stats.t.ppf(stats.norm.cdf(deviate), 19), abs=0.06)
+    assert critical == pytest.approx(stats.t.ppf(stats.norm.cdf(deviate), 399), abs=0.03)
 
 
-def test_copies_of_one_contrast_cost_nothing() -> None:
-    once = max_t(DELTAS.mean(), DELTAS[:, None])
-    thrice = max_t([DELTAS.mean()] * 3, np.column_stack([DELTAS] * 3))
+def test_the_fewer_units_the_nearer_is_the_critical_value_to_bonferroni() -> None:
+    """Copies show it alone: by draws they are one contrast, by the bound they are five."""
+    shares = []
+    for units in (9, 20, 80, 400):
+        copies = np.repeat(np.random.default_rng(units).normal(size=(units, 1)), 5, axis=1)
+        critical = max_t(copies.mean(axis=0), copies, draws=20_000).critical
+        assert critical is not None
+        chance = 2 * stats.t.sf(critical, units - 1)
+        shares.append((1 / chance - 1 / 0.05) / (5 / 0.05 - 1 / 0.05))
 
-    assert thrice.critical == once.critical
-    assert {contrast.adjusted for contrast in thrice.contrasts} == {once.contrasts[0].adjusted}
-    assert thrice.contrasts[0].holm == pytest.approx(3 * 0.0497029, abs=1e-6)
+    assert shares == pytest.approx([8 / 9, 8 / 20, 8 / 80, 8 / 400], abs=0.02)
+
+
+def test_an_interval_excludes_zero_exactly_if_its_p_value_says_so() -> None:
+    """Of the contrast with the largest t: further ones are tested by stepping down, which calls more."""
+    agree = 0
+    for seed in range(100):
+        table = np.random.default_rng(seed).normal(0.6, 1, (12, 1)) + np.random.default_rng(seed + 1000).normal(
+            0, 0.7, (12, 4)
+        )
+        first = max(max_t(table.mean(axis=0), table, draws=500).contrasts, key=lambda each: abs(each.t or 0))
+        assert first.simultaneous is not None
+        assert first.adjusted is not None
+        agree += (first.simultaneous.low > 0 or first.simultaneous.high < 0) == (first.adjusted <= 0.05)
+
+    assert agree == 100
 
 
 def test_stepping_down_never_makes_a_p_value_smaller_than_its_own_or_larger_than_bonferroni() -> None:

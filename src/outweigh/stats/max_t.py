@@ -9,8 +9,9 @@ and p-values adjusted by stepping down (Romano and Wolf), with Holm's beside the
 
 With few units a bootstrap of the largest t is too narrow, because resampling does not vary the standard error as new
 units would. So the draws are standardised by their own known spread, which gives a largest *normal* deviate, and an
-observed t is compared with it at equal tail probability under Student's law with n - 1 degrees of freedom. Below eight
-units the draws are too few different ones to have tails at all, and Bonferroni's interval and Holm's p-values are used.
+observed t is compared with it at equal tail probability under Student's law with n - 1 degrees of freedom. Skewed
+contrasts still reach further than their draws, because few units show little of a tail. So chances are moved towards
+Bonferroni's bound and Holm's p-values, which do not rest on draws: by 8/n, and up to eight units all the way.
 """
 
 import math
@@ -30,8 +31,10 @@ Floats = NDArray[np.float64]
 METHOD = "max-t, bootstrap over units"
 FEW_UNITS_METHOD = "Bonferroni, Student t"
 _FEWEST_UNITS = 2
-_FEWEST_TO_RESAMPLE = 8
+_UNITS_WITHOUT_TAILS = 8
+"""With so many units or fewer, draws show nothing of the tails."""
 _SMALLEST_SCALE = 1e-300
+_HALVINGS = 40
 
 
 class Contrast(Struct, frozen=True, kw_only=True):
@@ -89,19 +92,21 @@ def max_t(
         return _without_spread(points, units, level)
     t_values = points[varies] / errors[varies]
     alone = [2 * t_sf(abs(t), units - 1) for t in t_values.tolist()]
-    by_holm = adjust_holm(alone)
-    if units < _FEWEST_TO_RESAMPLE:
-        critical, stepped, method = t_quantile(1 - (1 - level) / (2 * len(alone)), units - 1), by_holm, FEW_UNITS_METHOD
+    by_holm = adjust_holm(alone).tolist()
+    if units <= _UNITS_WITHOUT_TAILS:
+        adjusted, method = by_holm, FEW_UNITS_METHOD
+        critical = t_quantile(1 - (1 - level) / (2 * len(alone)), units - 1)
     else:
         deviates, method = _absolute_deviates(table[:, varies], draws, seed), METHOD
-        critical, stepped = _critical(deviates.max(axis=1), units, level), _step_down(t_values, deviates, units)
-    tested = iter(zip(t_values.tolist(), alone, np.maximum(stepped, alone), by_holm, strict=True))
+        critical = _critical(deviates, units, level)
+        adjusted = _mixed(_step_down(t_values, deviates, units), by_holm, units)
+    tested = iter(zip(t_values.tolist(), alone, np.maximum(adjusted, alone).tolist(), by_holm, strict=True))
     contrasts = []
     for point, error, known in zip(points.tolist(), errors.tolist(), varies.tolist(), strict=True):
         if not known:
             contrasts.append(_constant(point, units))
             continue
-        t, p_value, adjusted, holm = next(tested)
+        t, p_value, together, holm = next(tested)
         contrasts.append(
             Contrast(
                 estimate=point,
@@ -110,8 +115,8 @@ def max_t(
                 interval=_interval(point, error, t_quantile((1 + level) / 2, units - 1), level, "Student t"),
                 simultaneous=_interval(point, error, critical, level, method),
                 p_value=p_value,
-                adjusted=float(adjusted),
-                holm=float(holm),
+                adjusted=together,
+                holm=holm,
             )
         )
     return MaxT(contrasts=tuple(contrasts), critical=critical, units=units, level=level)
@@ -125,11 +130,25 @@ def _absolute_deviates(table: Floats, draws: int, seed: int) -> Floats:
     return scaled
 
 
-def _critical(largest: Floats, units: int, level: float) -> float:
-    """The t of the same tail probability as the normal deviate that the largest one exceeds at 1 - level."""
-    rank = min(len(largest) - 1, math.ceil(level * (len(largest) + 1)) - 1)
-    deviate = float(np.partition(largest, rank)[rank])
-    return -t_quantile(normal_sf(deviate), units - 1)
+def _mixed(by_draws: ArrayLike, by_bound: ArrayLike, units: int) -> Floats:
+    """Chances by the draws and by a bound that does without them, the more of the bound the fewer units there are."""
+    share = _UNITS_WITHOUT_TAILS / units
+    return share * np.asarray(by_bound) + (1 - share) * np.asarray(by_draws)
+
+
+def _critical(deviates: Floats, units: int, level: float) -> float:
+    """The t that the largest of all contrasts exceeds with a chance of 1 - level, found by halving."""
+    draws, contrasts = deviates.shape
+    largest = np.sort(deviates.max(axis=1))
+    low, high = 0.0, -normal_quantile((1 - level) / (2 * contrasts))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        reached = (1 + draws - int(np.searchsorted(largest, middle))) / (1 + draws)
+        if float(_mixed(reached, 2 * contrasts * normal_sf(middle), units)) > 1 - level:
+            low = middle
+        else:
+            high = middle
+    return -t_quantile(normal_sf(high), units - 1)
 
 
 def _step_down(t_values: Floats, deviates: Floats, units: int) -> Floats:
