@@ -145,6 +145,13 @@ def test_only_held_out_runs_are_reported_and_the_inheriting_arm_is_run_among_the
     assert set(later) == {("base", 2), ("one-a", 2), ("one-b", 2), ("two", 1)}
 
 
+def test_an_inheriting_arm_is_compared_with_the_held_out_runs_of_its_block(done: Desk) -> None:
+    shown = json.loads(done.verb("compare", "--candidate=two", "--format=json").out)
+
+    assert shown["pairs"]["paired"] == 2
+    assert shown["pairs"]["unpaired"] == []
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_repeats_for_choosing_are_set_aside_in_their_own_store_only(done: Desk, order: int) -> None:
     other = done.folder / "other"
@@ -350,6 +357,10 @@ def test_a_status_counts_the_runs_that_are_planned_of_each_arm(done: Desk) -> No
     overview = json.loads(done.verb("store", "show", "--format=json").out)
     assert {name: arm["missing"] for name, arm in overview["arms"].items()} == dict.fromkeys([*ARMS, "two"], 0)
     assert overview["choices"]["two"].startswith("built on one-b: its pass rate is 100 %; 'one-a' counts as equal")
+
+
+def test_a_store_says_that_arms_have_different_numbers_of_repeats(done: Desk) -> None:
+    assert "2 tasks × 4 arms × up to 2 repeats" in done.verb("store", "show").out
 
 
 def test_a_store_says_what_an_inheriting_arm_waits_for(done: Desk) -> None:

@@ -82,6 +82,27 @@ def test_a_run_without_a_partner_is_listed_never_dropped_silently() -> None:
     assert [(run.repeat, run.why) for run in comparison.pairing.unpaired] == [(2, "no run in candidate")]
 
 
+def test_repeats_that_are_counted_on_are_matched_in_their_order() -> None:
+    held_out = [
+        a_run("task", "baseline", 6, passed=False),
+        a_run("task", "baseline", 7, passed=True),
+        a_run("task", "baseline", 8, passed=True),
+    ]
+    candidate = [
+        a_run("task", "candidate", 1, passed=True),
+        a_run("task", "candidate", 2, status=Status.INFRA_ERROR),
+        a_run("task", "candidate", 3, passed=True),
+    ]
+
+    comparison = between(evidence_of(held_out, candidate))
+
+    assert (comparison.pairing.pairs, comparison.deltas["pass_delta"].mean) == (2, 0.5)
+    assert [(run.arm, run.repeat, run.why) for run in comparison.pairing.unpaired] == [
+        ("baseline", 7, "its partner in candidate is excluded: infra_error"),
+        ("candidate", 2, "excluded: infra_error"),
+    ]
+
+
 def test_deltas_are_candidate_minus_baseline_over_pairs() -> None:
     comparison = two_arms([[True, False]], [[True, True]], duration_seconds=50.0, cost=reported_cost(0.16))
 

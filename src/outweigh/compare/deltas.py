@@ -113,42 +113,63 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 def pair_runs(baseline: ArmTable, candidate: ArmTable) -> Pairing:
     """Match the counted runs of two arms; the rest is listed, never dropped silently."""
-    ours, theirs = _keys(baseline, candidate)
+    places = _repeat_places(baseline, candidate)
+    ours, theirs = _keys(baseline, candidate, places)
     order = np.argsort(theirs, kind="stable")
     ranked = theirs[order]
-    places = np.searchsorted(ranked, ours)
-    found = places < len(ranked)
-    found[found] = ranked[places[found]] == ours[found]
-    baseline_rows, candidate_rows = np.flatnonzero(found), order[places[found]]
+    found_at = np.searchsorted(ranked, ours)
+    found = found_at < len(ranked)
+    found[found] = ranked[found_at[found]] == ours[found]
+    baseline_rows, candidate_rows = np.flatnonzero(found), order[found_at[found]]
     return Pairing(
         baseline_rows=baseline_rows,
         candidate_rows=candidate_rows,
-        unpaired=(*_unpaired(baseline, candidate, baseline_rows), *_unpaired(candidate, baseline, candidate_rows)),
+        unpaired=(
+            *_unpaired(baseline, candidate, baseline_rows, places),
+            *_unpaired(candidate, baseline, candidate_rows, places[::-1]),
+        ),
     )
 
 
-def _keys(baseline: ArmTable, candidate: ArmTable) -> tuple[Index, Index]:
-    """One number per run that is equal exactly for equal task and repeat; no object per run, so a million fit."""
+_Places = tuple[Mapping[int, int], Mapping[int, int]]
+
+
+def _repeat_places(baseline: ArmTable, candidate: ArmTable) -> _Places:
+    """The place of every repeat of each arm; repeats at the same place stand against each other.
+
+    Those of the same number do. Two arms may have no number in common: held-out repeats are counted on from those
+    before them, and so are runs that a baseline was given for a later version. They are matched in their order.
+    """
+    mine, theirs = (sorted({run.repeat for run in (*arm.runs, *arm.excluded)}) for arm in (baseline, candidate))
+    if set(mine) & set(theirs):
+        mine = theirs = sorted({*mine, *theirs})
+    first, second = ({repeat: place for place, repeat in enumerate(repeats)} for repeats in (mine, theirs))
+    return first, second
+
+
+def _keys(baseline: ArmTable, candidate: ArmTable, places: _Places) -> tuple[Index, Index]:
+    """One number per run that is equal exactly for equal task and place; no object per run, so a million fit."""
     tasks = {task: number for number, task in enumerate(dict.fromkeys((*baseline.tasks, *candidate.tasks)))}
-    labels = {run.repeat for arm in (baseline, candidate) for run in arm.runs}
-    repeats = {repeat: number for number, repeat in enumerate(sorted(labels))}
-    return _key(baseline, tasks, repeats), _key(candidate, tasks, repeats)
+    most = max(map(len, places))
+    first, second = (_key(arm, tasks, own, most) for arm, own in zip((baseline, candidate), places, strict=True))
+    return first, second
 
 
-def _key(arm: ArmTable, tasks: dict[str, int], repeats: dict[int, int]) -> Index:
+def _key(arm: ArmTable, tasks: dict[str, int], places: Mapping[int, int], most: int) -> Index:
     numbers = np.array([tasks[task] for task in arm.tasks], dtype=np.intp)
-    labels = np.fromiter((repeats[run.repeat] for run in arm.runs), np.intp, len(arm.runs))
-    return numbers[arm.task_of] * len(repeats) + labels if len(arm.runs) else labels
+    of_runs = np.fromiter((places[run.repeat] for run in arm.runs), np.intp, len(arm.runs))
+    return numbers[arm.task_of] * most + of_runs if len(arm.runs) else of_runs
 
 
-def _unpaired(arm: ArmTable, other: ArmTable, matched: Index) -> list[Unpaired]:
+def _unpaired(arm: ArmTable, other: ArmTable, matched: Index, places: _Places) -> list[Unpaired]:
     alone = np.ones(len(arm.runs), dtype=bool)
     alone[matched] = False
-    lost = {(run.task_id, run.repeat): run for run in other.excluded}
+    mine, theirs = places
+    lost = {(run.task_id, theirs[run.repeat]): run for run in other.excluded}
     runs = [arm.runs[row] for row in np.flatnonzero(alone).tolist()]
     return [
         *(
-            Unpaired(run.task_id, run.arm, run.repeat, _why(lost.get((run.task_id, run.repeat)), other.name))
+            Unpaired(run.task_id, run.arm, run.repeat, _why(lost.get((run.task_id, mine[run.repeat])), other.name))
             for run in runs
         ),
         *(Unpaired(run.task_id, run.arm, run.repeat, f"excluded: {run.status.value}") for run in arm.excluded),

@@ -124,7 +124,9 @@ def _progress(store: StoreOverview) -> str:
 
 
 def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
-    repeats = count_of(store.most_repeats if store.repeats is None else store.repeats, "repeat")
+    most = store.most_repeats if store.repeats is None else store.repeats
+    planned = {arm.done + arm.failed + (arm.missing or 0) for arm in store.arms}
+    repeats = f"{'up to ' if len(planned) > 1 else ''}{count_of(most, 'repeat')}"
     shape = f"{count_of(store.tasks, 'task')} × {count_of(len(store.arms), 'arm')} × {repeats}"
     yield "suite", UNKNOWN if store.suite is None else f"{store.suite} (baseline: {store.baseline})"
     if store.sources:
