@@ -14,6 +14,7 @@ from tests.interop.foreign_suites import (
     skillci_suite,
     write,
 )
+from tests.interop.scylla.scylla_repository import scylla_repository
 from tests.repositories import Repository
 
 from outweigh.engine.load_suite import load_suite
@@ -143,3 +144,11 @@ def test_bad_input_is_one_paragraph_and_leaves_nothing(outweigh: Any, tmp_path: 
     assert answer.err.startswith(f"outweigh: {source / 'prices' / 'task.json'}: ")
     assert answer.err.count("\n") == 1
     assert not suite.exists()
+
+
+def test_arms_that_inherit_are_counted(outweigh: Any, tmp_path: Path) -> None:
+    source = scylla_repository(tmp_path / "source", tests=1)
+
+    converted = outweigh("init", str(tmp_path / "suite"), "--from", str(source / "tests/fixtures/tests"))
+
+    assert "1 task, 117 arms." in converted.out

@@ -8,6 +8,7 @@ from tests.cli.stores import write_store
 
 from outweigh.model.codec import encode
 from outweigh.model.profile import ProfileSpec
+from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.testing.builders import a_judgment, a_run
 
 EXAMPLE = "examples/recorded/runs.jsonl"
@@ -45,6 +46,25 @@ def test_a_difference_between_tiers_that_share_no_task_is_null_and_shown_as_unkn
         assert difference["notes"] == ["no task has a known score on both"]
     shown = outweigh("ladder", str(records), "--verbose").out.splitlines()
     assert any(line.split()[:4] == ["T1", "over", "T0", "unknown"] for line in shown)
+
+
+@pytest.mark.parametrize(("tasks", "method"), [(6, "by Bonferroni's intervals"), (12, "by max-t from 2,000 bootstrap")])
+def test_the_methods_name_the_correction_that_was_made(outweigh: Any, tmp_path: Path, tasks: int, method: str) -> None:
+    nobody = AgentIdentity(kind=AgentKind.REAL, name=None, version=None, model="a-model")
+    runs = [
+        a_run(f"task-{task}", f"T{tier}", repeat, passed=(task + repeat) % 3 < tier, agent=nobody, family=f"f{task}")
+        for tier in (1, 2)
+        for task in range(tasks)
+        for repeat in (1, 2)
+    ]
+    records = tmp_path / "runs.jsonl"
+    records.write_bytes(b"".join(encode(run) + b"\n" for run in runs))
+
+    shown = " ".join(outweigh("ladder", str(records), "--verbose").out.split())
+
+    assert f"1 contrast of tiers was tested together {method}" in shown
+    assert f"run on {tasks} tasks with 2 repeats each" in shown, "a family of each task groups nothing"
+    assert "The recorded agents are an agent without a name with a-model" in shown
 
 
 def test_weights_and_profiles_change_the_composite(outweigh: Any) -> None:

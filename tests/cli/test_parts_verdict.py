@@ -153,7 +153,7 @@ def test_aliases_are_shown_together(tmp_path: Path, capsys: pytest.CaptureFixtur
     shown = capsys.readouterr().out
     assert "style + tests × layout" in shown
     assert "effects in one line are aliases" in shown
-    assert "style: no arm differs from all-parts in this part alone." in shown
+    assert "style: no arm differs from all-parts in this part alone; a leave-one-out design makes one." in shown
 
 
 def test_a_store_without_parts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,4 +86,4 @@ def test_a_run_that_nobody_judged_is_left_out_by_itself(tmp_path: Path) -> None:
     result = compare_study(evidence_of(kept))
 
     assert all(tier.uplift.value is not None for tier in result.tiers)
-    assert any("1 runs have no judge score" in warning for warning in result.warnings)
+    assert any("1 run has no judge score" in warning for warning in result.warnings)

@@ -227,7 +227,7 @@ def _why_unjudged(part: str, judged: JudgedArms) -> str:
     screened = any(part in arms.sets[name] for name in arms.screen)
     if screened:
         return "a screen only ranks it; no arm has been run that differs from the baseline in this part alone"
-    return f"no arm differs from {arms.baseline} in this part alone"
+    return f"no arm differs from {arms.baseline} in this part alone; a leave-one-out design makes one"
 
 
 def _turns(request: EvidenceRequest) -> Mapping[str, ArmTurns]:

@@ -17,6 +17,7 @@ from outweigh.report.ladder_methods import ChoiceFact, MethodsFacts
 from outweigh.report.ladder_page import LadderStudy
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Interval
+from outweigh.stats.max_t import METHOD, Contrast
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.version import __version__
 
@@ -54,12 +55,13 @@ def _gather_facts(
     intervals = _known_intervals(ladder)
     tested = [each for each in all_contrasts(ladder) if each.difference.adjusted is not None]
     judges = () if panel is None else panel.judges
+    tasks = {score.task_id for score in counted}
     return MethodsFacts(
         arms=len(arms),
         configurations=sum(len(tier.sub_arms) for tier in ladder.levels),
         tiers=len(ladder.levels),
-        tasks=len({score.task_id for score in counted}),
-        families=len({score.family for score in counted if score.family is not None}),
+        tasks=len(tasks),
+        families=_grouping_families(counted, len(tasks)),
         runs=len(counted),
         repeats=(min(trials.values(), default=0), max(trials.values(), default=0)),
         version=__version__,
@@ -85,13 +87,23 @@ def _gather_facts(
         cost_sources=_cost_sources(counted),
         omnibus_tests=_omnibus_tests(ladder),
         contrasts=len(tested),
-        contrast_draws=DRAWS if tested else 0,
+        contrast_draws=DRAWS if any(_is_by_draws(each.difference) for each in tested) else 0,
         contrast_seed=ladder.seed,
         is_holm_shown=any(each.difference.holm is not None for each in tested),
         chance_draws=DRAWS if any(each.chance_best is not None for each in ladder.tier_standings.values()) else 0,
         interval_level=None if not intervals else intervals[0].level,
         interval_methods=tuple(dict.fromkeys(interval.method for interval in intervals)),
     )
+
+
+def _grouping_families(counted: Sequence[Score], tasks: int) -> int:
+    """How many families the tasks are grouped into; 0 where that says no more than the tasks do."""
+    families = len({score.family for score in counted if score.family is not None})
+    return families if 1 < families < tasks else 0
+
+
+def _is_by_draws(contrast: Contrast) -> bool:
+    return contrast.simultaneous is not None and contrast.simultaneous.method == METHOD
 
 
 def _count(words: Iterable[str]) -> dict[str, int]:
@@ -106,7 +118,8 @@ def _agents(evidence: Evidence, arms: Sequence[str]) -> dict[str, int]:
     names = Counter[str]()
     for agent, runs in seen.items():
         if agent.kind is not AgentKind.SCRIPTED:
-            names[" ".join(filter(None, (agent.name, agent.version, agent.model and f"with {agent.model}")))] += runs
+            name = agent.name or "an agent without a name"
+            names[" ".join(filter(None, (name, agent.version, agent.model and f"with {agent.model}")))] += runs
     return dict(names.most_common())
 
 

@@ -67,7 +67,8 @@ def _convert(options: _Options, folder: Path) -> None:
 
 def _print_converted(converted: "ConvertedSuite", source: Path) -> None:
     draft, suite, folder = converted.draft, converted.suite, converted.folder
-    arms = " and ".join(suite.arms) if len(suite.arms) == 2 else f"{len(suite.arms)} arms"
+    names = list(suite.tiers)
+    arms = " and ".join(names) if len(names) == 2 else f"{len(names)} arms"
     tasks = "1 task" if len(draft.tasks) == 1 else f"{len(draft.tasks)} tasks"
     print_escaped(f"{source} was read as {converted.format}: {tasks}, {arms}.")
     print_escaped(f"{converted.files} files written; {folder / SUITE_FILE} is the experiment.")

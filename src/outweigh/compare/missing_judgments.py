@@ -113,9 +113,8 @@ def _complete(
         # Answers about an arm on which a judge fails are one-sided, and said so above.
         apart = sum(arm not in failed_arms for arm, _, _ in left_out)
         if apart:
-            notes.append(
-                f"{apart} runs have no judge score: too few of their judges answered. They are left out of it."
-            )
+            runs = "1 run has" if apart == 1 else f"{apart} runs have"
+            notes.append(f"{runs} no judge score, because too few judges answered. Judge scores leave out such runs.")
         filled |= left_out
     if not filled:
         return arms, frozenset(), tuple(notes)
@@ -134,7 +133,7 @@ def _describe_filled(filled: int, panel: "_Panel", rule: FillRule) -> Iterator[s
         return
     runs = len(panel.runs)
     note = (
-        f"{filled} of {runs} judged runs ({100 * filled / runs:.1f} %) lack an answer of a judge. It is filled "
+        f"{filled:,} of {runs:,} judged runs ({100 * filled / runs:.1f} %) lack an answer of a judge. It is filled "
         "in from the run's other judges and from how the judges differ on all runs."
     )
     answers = panel.lacking.sum() / panel.asked.sum()

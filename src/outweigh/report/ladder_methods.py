@@ -27,7 +27,8 @@ class MethodsFacts(Struct, frozen=True, kw_only=True):
 
     Counts are of counted runs unless they say otherwise. `repeats` are the fewest and the most runs of an arm on a
     task. `excluded` and `cost_sources` count runs by reason and by source; `interval_methods` and `omnibus_tests` are
-    the methods that the shown figures used.
+    the methods that the shown figures used. `families` is 0 where tasks are not grouped, `contrast_draws` where
+    contrasts were tested without a bootstrap.
     """
 
     arms: int
@@ -176,16 +177,21 @@ def _statistics(facts: MethodsFacts) -> Iterator[str]:
     if facts.omnibus_tests:
         yield f"Whether tiers differ at all was tested by {_listed(facts.omnibus_tests)}."
     if facts.contrasts:
-        seed = "" if facts.contrast_seed is None else f", seed {facts.contrast_seed}"
-        draws = f" from {facts.contrast_draws:,} bootstrap draws{seed}" if facts.contrast_draws else ""
-        holm = ", with Holm's correction beside it" if facts.is_holm_shown else ""
         were = "was" if facts.contrasts == 1 else "were"
-        yield f"{count_of(facts.contrasts, 'contrast')} of tiers {were} tested together by max-t{draws}{holm}."
+        yield f"{count_of(facts.contrasts, 'contrast')} of tiers {were} tested together by {_contrast_method(facts)}."
     if facts.chance_draws:
         yield (
             "Probabilities of being best, of being on the frontier and of each grade are shares of "
             f"{facts.chance_draws:,} bootstrap draws of tasks."
         )
+
+
+def _contrast_method(facts: MethodsFacts) -> str:
+    if not facts.contrast_draws:
+        return "Bonferroni's intervals and Holm's correction, because a bootstrap of so few units has no tails"
+    seed = "" if facts.contrast_seed is None else f", seed {facts.contrast_seed}"
+    holm = ", with Holm's correction beside it" if facts.is_holm_shown else ""
+    return f"max-t from {facts.contrast_draws:,} bootstrap draws{seed}{holm}"
 
 
 def _were(number: int, noun: str) -> str:

@@ -51,8 +51,9 @@ def _headline(page: PartsPage) -> str:
 
 def _parts_table(page: PartsPage) -> Table:
     month = () if page.turns_per_month is None else (f"a month of {page.turns_per_month:,} turns",)
+    where = f"{'of' if page.baseline_parts else 'beside'} {page.baseline}"
     return Table(
-        title=f"Parts of {page.baseline}, and what changes without each of them",
+        title=f"Parts {where}, and what changes without each of them",
         columns=("", "decision", "quality without it", "cost without it", "tokens a turn", *month),
         rows=tuple(_part_row(part, page) for part in page.parts),
     )

@@ -95,7 +95,11 @@ def _select_arms(tests: Sequence[ReadTest], agent: str) -> _ArmSelection:
         raise next(iter(sorting.unread.values()))
     wanted = sorted((each for each in found if not tiers or each.tier in tiers), key=lambda each: (each.tier, each.key))
     for name, subtest in zip(make_unique(subtest.arm for subtest in wanted), wanted, strict=True):
-        layer = collect_setup(subtest, shared, agent)
+        try:
+            layer = collect_setup(subtest, shared, agent)
+        except UsageError as fault:
+            sorting.unread[name] = fault
+            continue
         sorting.missing += [f"{missing} ({name})" for missing in layer.missing]
         _add_arm(name, subtest, layer, sorting)
     return sorting
