@@ -58,7 +58,7 @@ class EvaluatedCase:
     """A row of a table or a trace. `place` identifies it within its evaluation, `run_id`.
 
     `arm` names what was evaluated, and `settings` is all that is known about it. `task` is the name that the source has
-    for the input. `cells` are further values by name, which the user can map.
+    for the input, `repeat` the number that it states. `cells` are further values by name, which the user can map.
     """
 
     run_id: str
@@ -70,6 +70,7 @@ class EvaluatedCase:
     arm: str | None = None
     settings: Any = None
     task: str | None = None
+    repeat: int | None = None
     agent: AgentIdentity = real_agent()  # noqa: RUF009 - it cannot be changed
     trace_id: str | None = None
     failure: str | None = None
@@ -85,6 +86,19 @@ class EvaluatedCase:
     def checksum(self) -> str:
         """The hash of input and expectations, which identifies a task across evaluations."""
         return fingerprint({"inputs": self.inputs, "expectations": self.expectations})
+
+
+def flat_cells(raw: Mapping[str, Any], *left_out: str) -> dict[str, Any]:
+    """Values by name, and those one level below by `name.key`, for the user to map."""
+    named = {name: value for name, value in raw.items() if name not in left_out and not isinstance(value, dict | list)}
+    inner = {
+        f"{name}.{key}": held
+        for name, value in raw.items()
+        if isinstance(value, dict) and name not in left_out
+        for key, held in value.items()
+        if not isinstance(held, dict | list)
+    }
+    return named | inner
 
 
 def stated_pass(value: Any) -> bool | None:
@@ -142,7 +156,7 @@ def case_runs(
     for strange in (each for each in request.columns if each not in MAPPABLE_FIELDS):
         raise EvidenceError(f"--map {strange} is not used by {prefix}; it takes {', '.join(MAPPABLE_FIELDS)}.")
     titles = _titles(cases, request)
-    yield from with_repeat_numbers(
+    runs = (
         _case_run(
             case,
             run_id=stable_id(prefix, case.run_id, case.place),
@@ -153,6 +167,7 @@ def case_runs(
         )
         for case in cases
     )
+    yield from runs if all(case.repeat for case in cases) else with_repeat_numbers(runs)
 
 
 def choose_success_score(cases: Sequence[EvaluatedCase], request: ImportRequest, notes: ImportNotes) -> SuccessScore:
@@ -274,7 +289,7 @@ def _case_run(
         run_id=run_id,
         task_id=task_id,
         arm=arm,
-        repeat=1,
+        repeat=case.repeat or 1,
         status=Status.COMPLETED if failed is None else failed.kind.status,
         status_detail=None if failed is None else failed.detail[:_DETAIL_CHARACTERS],
         agent=case.agent,

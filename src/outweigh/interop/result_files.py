@@ -81,7 +81,7 @@ class FileMarks:
     """
 
     suffixes: tuple[str, ...]
-    start: re.Pattern[bytes]
+    start: re.Pattern[bytes] | None = None
     marks: tuple[bytes, ...] = ()
 
     def recognise(self, path: Path) -> bool:
@@ -103,11 +103,14 @@ class FileMarks:
 
     def _fits(self, path: Path) -> bool:
         start = read_head(path) if path.name.endswith(self.suffixes) else b""
-        return self.start.match(start) is not None and all(mark in start for mark in self.marks)
+        return self._begins(start, default=True) and all(mark in start for mark in self.marks)
 
     def _may_fit(self, path: Path) -> bool:
         start = read_head(path)
-        return self.start.match(start) is not None or any(mark in start for mark in self.marks)
+        return self._begins(start, default=False) or any(mark in start for mark in self.marks)
+
+    def _begins(self, start: bytes, *, default: bool) -> bool:
+        return default if self.start is None else self.start.match(start) is not None
 
 
 def listed_objects(held: Mapping[str, Any], key: str, path: Path, notes: ImportNotes) -> Iterator[dict[str, Any]]:
@@ -121,6 +124,20 @@ def listed_objects(held: Mapping[str, Any], key: str, path: Path, notes: ImportN
             yield each
         else:
             notes.unread(path, 0, f"entry {number} of {key!r} is no object")
+
+
+def read_objects(path: Path, notes: ImportNotes, *wrappers: str) -> Iterator[dict[str, Any]]:
+    """The objects of a file: its lines, an array, or an array under one of some keys; else the object that it is."""
+    if path.suffix in (".jsonl", ".ndjson"):
+        yield from (line.value for line in read_json_lines(path, notes))
+        return
+    document = read_json(path, notes)
+    if isinstance(document, list):
+        yield from listed_objects({"rows": document}, "rows", path, notes)
+        return
+    held = as_dict(document)
+    key = next((key for key in wrappers if key in held), None)
+    yield from (held,) if key is None else listed_objects(held, key, path, notes)
 
 
 WHOLE_LIMIT = 512 * 2**20
