@@ -38,6 +38,10 @@ for name in $(git cat-file --batch-all-objects --batch-check | awk '$2 == "blob"
     )
     + "cat >/dev/null; true"
 )
+# Puts the code where only a search of the whole disk finds it: what is found must then pass.
+PLANT = "mkdir -p /tmp/planted; " + "".join(
+    f"cat >/tmp/planted/{feature.name}.py <<'EOF'\n{feature.code}EOF\n" for feature in FEATURES[:MINED]
+)
 
 
 @pytest.fixture
@@ -79,14 +83,16 @@ def test_the_true_change_passes_every_task_and_nothing_and_a_search_pass_none(de
             "solves": {"agent": "scripted", "options": {"script": "solves.toml"}},
             "idles": {"agent": "scripted", "options": {"script": "idles.toml"}},
             "searches": {"agent": "shell", "options": {"command": ["sh", "-c", SEARCH]}},
+            "finds": {"agent": "shell", "options": {"command": ["sh", "-c", PLANT + SEARCH]}},
         },
     )
 
     ended = desk.run()
 
     runs = desk.records()
-    assert len(runs) == 3 * MINED, ended.err
-    assert solved(runs, "solves") == sorted(f"add-{each.name.replace('_', '-')}" for each in FEATURES[:MINED])
+    every = sorted(f"add-{each.name.replace('_', '-')}" for each in FEATURES[:MINED])
+    assert len(runs) == 4 * MINED, ended.err
+    assert solved(runs, "solves") == solved(runs, "finds") == every
     assert solved(runs, "idles") == []
     assert solved(runs, "searches") == []
 

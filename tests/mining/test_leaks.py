@@ -71,6 +71,7 @@ INDENTED = "".join(f"    {line}\n" for line in LINES)
         ({"installed/other.py": "add_twice = half_of_it = None\n"}, ()),
         ({"installed/idiom.py": "".join(f"{line}\n" for line in LINES[1:])}, ()),
         ({"installed/later/copy.py": INDENTED}, ("later",)),
+        ({"installed/python/lib/python3.11/textwrap.py": INDENTED}, ()),
     ],
 )
 def test_nothing_is_found_where_the_agent_cannot_read_it(

@@ -10,6 +10,7 @@ from outweigh.engine.preflight import PreflightContext, private_sandbox_request
 from outweigh.engine.stages import CHECK_ENVIRONMENT
 from outweigh.engine.task_dependencies import hide_from_agent
 from outweigh.mining.fix_text import FixText
+from outweigh.mining.python_plan import PYTHON_INSIDE
 from outweigh.model.failure import detail_line
 from outweigh.model.task import Task
 from outweigh.model.task_environment import DEPENDENCIES_INSIDE
@@ -24,15 +25,17 @@ _LEAST_NAMES = 3
 _SHORTEST_NAME = 6
 _SECONDS = 600.0
 _MOST_LINES = 2000
-_PACKAGE_FOLDERS = (
-    *(DEPENDENCIES_INSIDE, "/usr/lib/python3/dist-packages", "/usr/local/lib/python3*", "/usr/share/nodejs"),
+_SYSTEM_FOLDERS = (
+    *("/usr/lib/python3/dist-packages", "/usr/local/lib/python3*", "/usr/share/nodejs"),
     *("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/gocode", "/usr/share/rubygems-integration"),
 )
+_PACKAGE_FOLDERS = (DEPENDENCIES_INSIDE, *_SYSTEM_FOLDERS)
 _IMPORT = re.compile(r"(?:from|import|use|using|include|require|package|#include|export \* from)\b|.*\brequire\(")
 _WORD = re.compile(r"[\w$]+")
 _FILE_MARK = b"\n\x01file "
 _LINES_MARK = b"\x01lines\n"
-# Tracked files that nothing has changed are those of the base by construction, so that only others are looked at.
+# Tracked files that nothing has changed are those of the base by construction, so that only others are looked at. The
+# copy of an interpreter has the standard library and nothing else, and projects copy lines from there.
 _SCRIPT = r"""
 cd /tmp && cat > all
 awk -v RS='\001' 'NR == 1 { printf "%s", $0 > "names" } NR == 2 { printf "%s", $0 > "package-names" }
@@ -50,7 +53,9 @@ cmp -s /tmp/known /tmp/there || echo "git objects that no branch leads to"
 {
     [ ! -s /tmp/own ] || git ls-files -z --others --modified | xargs -0 -r grep -lasF -D skip -f /tmp/own --
     [ ! -s /tmp/own ] || grep -rlasF -D skip -f /tmp/own -- "$HOME"
-    [ ! -s /tmp/packages ] || grep -rlasF -D skip -f /tmp/packages -- PACKAGES
+    [ ! -s /tmp/packages ] || grep -rlasF -D skip -f /tmp/packages -- SYSTEM
+    [ ! -s /tmp/packages ] || find DEPENDENCIES -mindepth 1 -maxdepth 1 -not -path PYTHON -print0 2>/dev/null |
+        xargs -0 -r grep -rlasF -D skip -f /tmp/packages --
 } | head -n 500 | while IFS= read -r file; do
     printf '\n\001file %s\n' "$file"
     [ ! -s /tmp/names ] || grep -owahF -f /tmp/names -- "$file" | sort -u | head -n 200
@@ -82,7 +87,8 @@ def find_leak(task: Task, context: PreflightContext, fix: FixText) -> str | None
 def _search(task: Task, context: PreflightContext, fix: FixText, lines: Sequence[str]) -> bytes:
     parts = (_long(fix.names), _package_names(fix), lines[:_MOST_LINES])
     stdin = "\x01".join("".join(f"{each}\n" for each in part) for part in parts)
-    command = ["sh", "-c", _SCRIPT.replace("PACKAGES", " ".join(_PACKAGE_FOLDERS))]
+    places = {"SYSTEM": " ".join(_SYSTEM_FOLDERS), "DEPENDENCIES": DEPENDENCIES_INSIDE, "PYTHON": PYTHON_INSIDE}
+    command = ["sh", "-c", re.sub("|".join(places), lambda found: places[found[0]], _SCRIPT)]
     pristine = context.workspaces.prepare(task)
     with (
         private_sandbox_request(task, context, pristine, "leaks") as (request, _),

@@ -26,10 +26,11 @@ _PIP_BY_UV = (
     "mkdir ~/bin && printf '#!/bin/sh\\nexec uv pip \"$@\"\\n' > ~/bin/pip && "
     "chmod +x ~/bin/pip && cp ~/bin/pip ~/bin/pip3"
 )
-# Manifests of ecosystems whose tool downloads what they name.
+# Manifests of ecosystems whose tool downloads what they name: their lock, and the commands in the order of attempts.
+# Packages of Go that import nothing from elsewhere can be tested without the modules that others import.
 _DOWNLOADS = {
-    "go.mod": (f"GOMODCACHE={DEPENDENCIES_INSIDE}/go GOFLAGS=-modcacherw go mod download", "go.sum"),
-    "Cargo.toml": (f"CARGO_HOME={DEPENDENCIES_INSIDE}/cargo cargo fetch", "Cargo.lock"),
+    "go.mod": ("go.sum", (f"GOMODCACHE={DEPENDENCIES_INSIDE}/go GOFLAGS=-modcacherw go mod download", "true")),
+    "Cargo.toml": ("Cargo.lock", (f"CARGO_HOME={DEPENDENCIES_INSIDE}/cargo cargo fetch",)),
 }
 
 
@@ -136,7 +137,7 @@ def _parts(
     if options.setup is not None:
         create = () if python is None else (create_environment(python, seed=True),)
         merged = {path: content for contents in projects for path, content in contents.items()}
-        for manifest, (_, lock) in _DOWNLOADS.items():
+        for manifest, (lock, _) in _DOWNLOADS.items():
             merged |= {path: content for path in (manifest, lock) if (content := read(path)) is not None}
         dated = f"export {' '.join(f'{name}={days[0].isoformat()}' for name in _DATE_VARIABLES)}; {options.setup}"
         yield _Part(manifests=merged, attempts=((*create, _PIP_BY_UV, dated), (*create, options.setup)))
@@ -146,10 +147,10 @@ def _parts(
         yield _Part(manifests=python_project.contents, attempts=tuple(attempts))
     if node_project is not None:
         yield _Part(manifests=node_project.contents, attempts=tuple(node_attempts(node_project, days[1])))
-    for manifest, (command, lock) in _DOWNLOADS.items():
+    for manifest, (lock, commands) in _DOWNLOADS.items():
         if manifest in files and "vendor/modules.txt" not in files:
             contents = {path: content for path in (manifest, lock) if (content := read(path)) is not None}
-            yield _Part(manifests=contents, attempts=((command,),))
+            yield _Part(manifests=contents, attempts=tuple((command,) for command in commands))
 
 
 def _combined(parts: list[tuple[tuple[str, ...], ...]]) -> list[tuple[str, ...]]:
