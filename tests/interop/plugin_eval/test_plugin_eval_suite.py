@@ -1,7 +1,11 @@
 """Evals of a plugin become a suite: cases are tasks, graders checks and criteria, the plugin is the change."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.interop.plugin_eval.plugins import FILES, a_plugin
@@ -131,10 +135,59 @@ def test_what_cannot_be_carried_over_is_a_note(tmp_path: Path) -> None:
         "`max_turns` is the same for all cases of a suite, so it is 8 for 'greeting', too.",
         "'greeting' allow fewer tools than others; here every case may use 'Bash', 'Write'.",
         "The tag 'smoke' is on 'write-report'",
-        "The mocks of 'mail' were left out",
+        "The mock of 'mail' was left out: the plugin's .mcp.json has no such server.",
         "asks its judge three times",
     ):
         assert words in notes
+
+
+def answers_of(suite: Path, *requests: dict[str, object]) -> list[dict[str, Any]]:
+    """What the stand-in of the server `mail` says to these requests."""
+    folder = suite / "plugins/tiny"
+    server = json.loads((folder / ".mcp.json").read_text())["mcpServers"]["mail"]
+    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(folder)) for word in server["args"]]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", "id": 1, **request}) + "\n" for request in requests)
+    done = subprocess.run([sys.executable, *words], input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line)["result"] for line in done.stdout.splitlines()]
+
+
+def test_a_mock_answers_in_place_of_the_plugin_s_server(tmp_path: Path) -> None:
+    servers = json.dumps({"mcpServers": {"mail": {"command": "mail-server"}, "other": {"command": "other-server"}}})
+    tools = json.dumps({"tools": [{"name": "send", "description": "Sends it.", "inputSchema": {"type": "object"}}]})
+    refused = "---\nerror: true\n---\nThe mailbox is full.\n"
+    files: dict[str, str | None] = {
+        "_dot_mcp_dot_json": servers,
+        "evals__mocks__mail___tools_dot_json": tools,
+        "evals__mocks__mail__receive_dot_md": refused,
+    }
+    draft = read(a_plugin(tmp_path / "plugin", **files))
+    write_and_load(draft, tmp_path / "suite")
+
+    listed, sent, received = answers_of(
+        tmp_path / "suite",
+        {"method": "tools/list"},
+        {"method": "tools/call", "params": {"name": "send", "arguments": {}}},
+        {"method": "tools/call", "params": {"name": "receive", "arguments": {}}},
+    )
+    assert {tool["name"]: tool["description"] for tool in listed["tools"]} == {"send": "Sends it.", "receive": ""}
+    assert (sent["content"][0]["text"], sent["isError"]) == ("Sent.", False)
+    assert (received["content"][0]["text"], received["isError"]) == ("The mailbox is full.", True)
+    assert any("servers without a mock ('other') are started in the sandbox" in note for note in draft.notes)
+
+
+@pytest.mark.parametrize(
+    ("mock", "words"),
+    [
+        ("---\ntype: agent\n---\nA mailbox.\n", "a model plays its tool 'send'"),
+        ("---\nexpect: {to: anna}\n---\nSent.\n", "its tool 'send' looks at what it is given"),
+    ],
+)
+def test_a_mock_that_depends_on_the_call_is_left_out(tmp_path: Path, mock: str, words: str) -> None:
+    servers = json.dumps({"mcpServers": {"mail": {"command": "mail-server"}}})
+    draft = read(a_plugin(tmp_path, _dot_mcp_dot_json=servers, evals__mocks__mail__send_dot_md=mock))
+
+    assert any(f"The mock of 'mail' was left out: {words}." in note for note in draft.notes)
+    assert draft.files["plugins/tiny/.mcp.json"].content.decode() == servers
 
 
 @pytest.mark.parametrize(

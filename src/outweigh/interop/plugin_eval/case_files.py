@@ -92,7 +92,7 @@ def _read_case(folder: Path, place: PluginLocation) -> EvalCase:
     execution = dict(as_dict(table.get("execution")))
     graders = [as_dict(each) for each in as_list(table.get("graders"))]
     if (folder / PROMPT_FILE).is_file():
-        stated, body = _read_prose(folder / PROMPT_FILE)
+        stated, body = read_prose(folder / PROMPT_FILE)
         if unknown := [key for key in stated if key not in _TOP_KEYS | _EXECUTION_KEYS]:
             raise UsageError(f"{PROMPT_FILE} has unknown keys: {quote_names(unknown)}")
         table = table | {key: value for key, value in stated.items() if key in _TOP_KEYS}
@@ -129,7 +129,7 @@ def _read_table(path: Path) -> dict[str, Any]:
 
 def _prose_graders(folder: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
-        stated, body = _read_prose(path)
+        stated, body = read_prose(path)
         if not stated:
             continue
         grader = {"name": path.stem, **stated}
@@ -137,7 +137,7 @@ def _prose_graders(folder: Path) -> Iterator[dict[str, Any]]:
         yield grader | ({meant: body} if meant and body and meant not in grader else {})
 
 
-def _read_prose(path: Path) -> tuple[dict[str, Any], str]:
+def read_prose(path: Path) -> tuple[dict[str, Any], str]:
     """The front matter and the text below it."""
     text = decode_text(read_bytes(path)).replace("\r\n", "\n")
     found = _FRONT_MATTER.match(text)

@@ -20,6 +20,7 @@ from outweigh.interop.plugin_eval.case_files import (
     read_cases,
 )
 from outweigh.interop.plugin_eval.grader_checks import CaseGrading, read_graders, validated
+from outweigh.interop.plugin_eval.mock_servers import read_mocks
 from outweigh.interop.plugin_eval.result_document import WITH_ARM, WITHOUT_ARM
 from outweigh.interop.suite_drafting import draft_judging, make_unique, slug
 from outweigh.interop.suite_files import read_suite_file, read_tree
@@ -74,6 +75,7 @@ class PluginEvalSuiteReader:
         }
         if not plugin:
             raise UsageError(f"{place.plugin} has nothing but evals; name the folder of the plugin itself.")
+        mocks = read_mocks(place.evals, {path.removeprefix(f"plugins/{name}/"): plugin[path] for path in plugin})
         return SuiteDraft(
             spec=SuiteSpec(
                 name=name,
@@ -85,9 +87,9 @@ class PluginEvalSuiteReader:
                 policy=rules.policy,
             ),
             tasks=rules.tasks,
-            files=plugin,
+            files=plugin | {f"plugins/{name}/{inside}": file for inside, file in mocks.files.items()},
             comments={**_comments(name, len(cases)), **rules.comments},
-            notes=(*left_out, *rules.notes, *_notes(named, graded), *_mock_notes(named, place)),
+            notes=(*left_out, *rules.notes, *_notes(named, graded), *_mock_notes(named), *mocks.notes),
         )
 
 
@@ -254,19 +256,6 @@ def _differing(named: Mapping[str, EvalCase], key: str, read_count: Callable[[Ev
         yield f"`{key}` is the same for all cases of a suite, so it is {most} for {quote_names(fewer)}, too."
 
 
-def _mock_notes(named: Mapping[str, EvalCase], place: PluginLocation) -> Iterator[str]:
-    folders = [place.evals, *(case.folder for case in named.values())]
-    servers = sorted(
-        {
-            entry.name
-            for folder in folders
-            if (folder / MOCK_FOLDER).is_dir()
-            for entry in (folder / MOCK_FOLDER).iterdir()
-            if entry.is_dir()
-        }
-    )
-    if servers:
-        yield (
-            f"The mocks of {quote_names(servers)} were left out: the plugin's own servers are started in the sandbox. "
-            "Replace them in the copy of its .mcp.json where they need the network."
-        )
+def _mock_notes(named: Mapping[str, EvalCase]) -> Iterator[str]:
+    if having := [task for task, case in named.items() if (case.folder / MOCK_FOLDER).is_dir()]:
+        yield f"Mocks of a single case ({quote_names(having)}) were left out; those below `evals` are for all cases."
