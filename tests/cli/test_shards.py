@@ -85,6 +85,9 @@ def test_missing_parts_are_named_and_block_a_promotion(divided: Divided, outweig
     for verb in ("compare", "ladder"):
         shown = outweigh(verb, str(divided.parts[0]), str(divided.parts[2]), "--format", "json").json()
         assert any(named in words for words in shown["warnings"])
+    ended = outweigh("store", "show", str(divided.parts[0]), str(divided.parts[2]))
+    assert named in ended.err
+    assert "1/3" in ended.out
 
 
 def test_a_part_that_is_there_twice_is_refused_by_every_verb(divided: Divided, outweigh: Any) -> None:

@@ -169,6 +169,7 @@ def show_store(store: Store) -> StoreOverview:
         size_bytes=None if store.path is None else size_on_disk(store.path),
         running=running,
         damaged=tuple(map(str, (*damaged, *store.unread_rows()))),
+        shards=tuple(str(each.shard) for each in store.shards),
         choices=_describe_choices(store, experiment),
         figures=figures_of(store, count.tallies),
     )

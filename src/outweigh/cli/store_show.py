@@ -20,6 +20,8 @@ def main(arguments: Sequence[str]) -> int:
     """Print what the stores hold."""
     options = build_parser().parse_command(arguments, _Options())
     stores = open_runs(choose_stores(options.runs, options.command), {}, join(options.command), notify)
+    if (missing := stores.missing_shards()) is not None:
+        notify(missing)
     print_report(show_stores(tuple(dict.fromkeys(stores.stores))), options.format)
     return ExitCode.SATISFIED
 

@@ -46,7 +46,8 @@ class StoreOverview(Struct, frozen=True, kw_only=True):
 
     `repeats` are planned for every trial, `most_repeats` are recorded for one. `pair_judgments` are about two runs side
     by side, so that they belong to no arm. `damaged` are the lines that cannot be read, each with its place and reason.
-    `choices` say what each inheriting arm is built on, or why it is not there, by the arm's name.
+    `choices` say what each inheriting arm is built on, or why it is not there, by the arm's name. `shards` are those of
+    a divided plan that it holds.
     """
 
     name: str
@@ -67,6 +68,7 @@ class StoreOverview(Struct, frozen=True, kw_only=True):
     damaged: tuple[str, ...]
     choices: Mapping[str, str] = {}
     figures: tuple[ArmFigures, ...] = ()
+    shards: tuple[str, ...] = ()
 
 
 def stores_report(stores: Sequence[StoreOverview], step: NextStep | None) -> Report:
@@ -132,6 +134,8 @@ def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
     if store.sources:
         yield "imported", "; ".join(store.sources)
     yield "size", f"{shape}; {_bytes(store.size_bytes)}"
+    if store.shards:
+        yield "shards", ", ".join(store.shards)
     yield "dates", _dates(store)
     yield "judges", ", ".join(store.judges) or "none"
     if store.pair_judgments:
@@ -214,6 +218,7 @@ def _payload(store: StoreOverview) -> Payload:
         "size_bytes": store.size_bytes,
         "running": store.running,
         "damaged_lines": list(store.damaged),
+        "shards": list(store.shards),
         "arms": {arm.name: _arm_payload(arm) for arm in store.arms},
         "results": arms_payload(store.figures),
     }

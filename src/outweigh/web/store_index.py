@@ -23,6 +23,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.score.judge_scores import judgment_score
 from outweigh.store.experiment_file import ExperimentFile, read_experiment
 from outweigh.store.sealed_lines import unseal_attempt
+from outweigh.store.shard_files import missing_shards, read_shards
 from outweigh.store.store_files import attempt_logs, record_files, was_locked
 from outweigh.store.store_lock import is_engine_running
 from outweigh.web.run_row import LineLocation, RunRow, make_run_row
@@ -181,6 +182,14 @@ class StoreIndex:
             return read_experiment(self.folder) if self.path.is_dir() else None
         except EvidenceError:
             return None
+
+    def shards(self) -> tuple[str, ...]:
+        """The shards of a divided plan that are here, where others are missing."""
+        try:
+            found = read_shards(self.folder)
+        except EvidenceError:
+            return ()
+        return tuple(str(each.shard) for each in found) if missing_shards(found) else ()
 
     @property
     def is_foreign(self) -> bool:

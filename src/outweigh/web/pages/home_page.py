@@ -119,6 +119,8 @@ def _facts(store: ViewedStore) -> Iterator[str]:
     summary, experiment = store.summary.current(), store.index.experiment()
     if experiment is not None:
         yield f"suite {experiment.suite}"
+    if shards := store.index.shards():
+        yield f"shard {', '.join(shards)} alone"
     if moment := format_moment(summary.total.latest):
         yield moment
     arms = ", ".join(summary.arm_order(store.baseline())[:MAX_CANDIDATES])
