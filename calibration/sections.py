@@ -5,6 +5,7 @@ from calibration.cells import Section
 from calibration.chance_cells import CHANCE_SECTIONS
 from calibration.chosen_cells import CHOSEN_SECTIONS
 from calibration.collapse_cells import COLLAPSE_SECTIONS
+from calibration.culprit_cells import CULPRIT_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
 from calibration.inherit_cells import INHERIT_SECTIONS
 from calibration.judge_cells import JUDGE_SECTIONS
@@ -39,4 +40,5 @@ SECTIONS: tuple[Section, ...] = (
     *JUDGE_SECTIONS,
     *PLAN_SECTIONS,
     *LADDER_SECTIONS,
+    *CULPRIT_SECTIONS,
 )

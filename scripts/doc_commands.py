@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/parts.md",
     "docs/bundles.md",
     "docs/ladders.md",
+    "docs/bisect.md",
 )
 IN_REPOSITORY = ("docs/try.md",)
 """Documents whose commands are run in a repository of their own, where no coding agent is installed."""

@@ -30,6 +30,7 @@ ONLY_PARSED = {
     "outweigh try": "needs a repository and asks a model",
     "outweigh promote": "changes a repository on a forge",
     "outweigh parts apply": "needs the files of a set-up that was tested",
+    "outweigh bisect": "needs a repository with a history",
     "outweigh ci": "needs the repository of a CI job",
     "outweigh baseline check": "needs a pin of the suite",
     "outweigh import inspect": "needs the logs of another harness",

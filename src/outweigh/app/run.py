@@ -82,18 +82,18 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     """Everything that is left to do of a suite; only a preview of it in a dry run."""
     suite = with_reuse_limit(suite, request)
     if suite.inheriting:
-        return run_in_stages(suite, request, observer, _run_once)
+        return run_in_stages(suite, request, observer, run_planned)
     folder = request.store_folder(suite)
     versions = find_versions(suite, folder, fresh_baseline=request.fresh_baseline)
     asked = plan_suite(versions.suite, request)
     whole = versions.extend_plan(asked, baseline_repeats(versions.suite, request))
     plan = whole if request.shard is None else shard_runs(whole, request.shard)
     planned = PlannedSuite(versions=versions, plan=plan, repeats=planned_repeats(asked), whole=whole)
-    ended = _run_once(planned, request, observer)
+    ended = run_planned(planned, request, observer)
     return EndReason.BUDGET if ended is EndReason.TIER_BUDGET else ended
 
 
-def _run_once(planned: PlannedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
+def run_planned(planned: PlannedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
     """Attempt what is left of a plan, and judge it."""
     versions = planned.versions
     suite, folder, known = versions.suite, request.store_folder(versions.suite), versions.experiment

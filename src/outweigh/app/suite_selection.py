@@ -4,7 +4,7 @@ A suite that lies in the repository is taken from the base revision, so that a c
 brings itself.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -68,12 +68,21 @@ def choose_suite(request: SuiteRequest) -> Iterator[LoadedSuite]:
 
 @contextmanager
 def load_two_revisions(path: Path, base: str, head: str | None, repository: str | None) -> Iterator[LoadedSuite]:
-    """Base, and head if there is one. A suite that lies in the repository is taken from the base's commit.
-
-    So a change is not judged by rules that it brings itself: what the head changes in the suite is only noted.
-    """
-    revisions = GitRevisions(_repository(path, repository))
+    """Base, and head if there is one."""
     refs = {BASE: base} if head is None else {BASE: base, HEAD: head}
+    with load_revisions(path, refs, repository) as suite:
+        yield suite
+
+
+@contextmanager
+def load_revisions(path: Path, refs: Mapping[str, str], repository: str | None) -> Iterator[LoadedSuite]:
+    """The baseline arm as each of these refs configures it, by the arm's name. A suite that lies in the repository is
+    taken from the first one's commit.
+
+    So a change is not judged by rules that it brings itself: what the last one changes in the suite is only noted.
+    """
+    revisions = git_revisions(path, repository)
+    names = list(refs)
     commits = {name: revisions.commit(ref) for name, ref in refs.items()}
     inside = _path_in_repository(revisions, path)
     if inside is None:
@@ -81,19 +90,30 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
         return
     with TemporaryDirectory(prefix="outweigh-base-", ignore_cleanup_errors=True) as scratch:
         root = Path(scratch).resolve()
-        revisions.check_out(commits[BASE], root)
+        revisions.check_out(commits[names[0]], root)
         place = suite_path(root / inside)
         if not place.is_file():
             raise UsageError(
-                f"{base} has no suite at {inside}, and a change cannot be judged by a suite that it adds itself. "
-                "Merge the suite first, or name one outside of the repository."
+                f"{refs[names[0]]} has no suite at {inside}, and a change cannot be judged by a suite that it adds "
+                "itself. Merge the suite first, or name one outside of the repository."
             )
         suite = _load_at_refs(place, revisions, refs)
-        edited = _edited_suite_files(suite, root, revisions, commits) if head is not None else []
-        yield replace(suite, notes=(*suite.notes, *_note_edits(edited, head or "")))
+        ends = [commits[name] for name in (names[0], names[-1])]
+        edited = _edited_suite_files(suite, root, revisions, ends) if len(names) > 1 else []
+        yield replace(suite, notes=(*suite.notes, *_note_edits(edited, refs[names[-1]])))
 
 
-def _load_at_refs(path: Path, revisions: GitRevisions, refs: Mapping[str, str]) -> LoadedSuite:
+def git_revisions(path: Path, repository: str | None) -> GitRevisions:
+    """The history that refs are about: that of the named folder, or of the one that holds the suite."""
+    return GitRevisions(_repository(path, repository))
+
+
+def load_baseline(path: Path, repository: str | None, name: str) -> LoadedSuite:
+    """The suite's baseline arm as it is, under another name, and no other arm."""
+    return _load_at_refs(path, git_revisions(path, repository), {name: None})
+
+
+def _load_at_refs(path: Path, revisions: GitRevisions, refs: Mapping[str, str | None]) -> LoadedSuite:
     return load_baseline_at_refs(
         path, revisions, refs, check_policy=check_policy, locations_of=installed_file_locations
     )
@@ -158,13 +178,13 @@ def _path_in_repository(revisions: GitRevisions, path: Path) -> Path | None:
     return path.resolve().relative_to(top) if path.resolve().is_relative_to(top) else None
 
 
-def _edited_suite_files(suite: LoadedSuite, root: Path, revisions: GitRevisions, commits: dict[str, str]) -> list[str]:
+def _edited_suite_files(suite: LoadedSuite, root: Path, revisions: GitRevisions, ends: Sequence[str]) -> list[str]:
     """What the head changes of the suite, its tasks and its rules; the files under test are none of these."""
     folders = [suite.folder, *task_folders(suite.spec.tasks, suite.folder, str(suite.folder))]
     ours = tuple(_prefix(str(folder.relative_to(root))) for folder in folders if folder.is_relative_to(root))
-    prefix = _prefix(suite.origins[BASE].folder)
+    prefix = _prefix(suite.origins[suite.spec.baseline].folder)
     brought = {f"{prefix}{file.path}" for arm in suite.arms.values() for file in arm.overlay}
-    return [path for path in revisions.changed(*commits.values()) if path.startswith(ours) and path not in brought]
+    return [path for path in revisions.changed(*ends) if path.startswith(ours) and path not in brought]
 
 
 def _note_edits(edited: list[str], head: str) -> tuple[str, ...]:

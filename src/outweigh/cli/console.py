@@ -55,6 +55,17 @@ def error_stream() -> TextIO:
     return sys.stderr.behind if isinstance(sys.stderr, _Silenced) else sys.stderr
 
 
+def is_confirmed(question: str) -> bool:
+    """Ask before anything is paid for; no answer is no."""
+    stream = error_stream()
+    stream.write(question)
+    stream.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        stream.write("\n")
+    return answer.strip().lower() in ("y", "yes")
+
+
 @contextmanager
 def terminable() -> Iterator[None]:
     """A signal to end is taken like Ctrl-C, so that everything is taken down; once that goes on, it changes nothing."""

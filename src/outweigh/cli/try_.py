@@ -14,7 +14,7 @@ from outweigh.cli.arguments import (
     print_report,
     screen_width,
 )
-from outweigh.cli.console import error_stream, print_escaped
+from outweigh.cli.console import is_confirmed, print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.plan import number_between
 from outweigh.cli.progress import ConsoleObserver
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     prepared = prepare_try(options.try_request(), observer)
     print_report(try_report(prepared.forecast), "text")
     sys.stdout.flush()
-    if not (options.yes or prepared.pretends is not None or _is_confirmed(prepared)):
+    if not (options.yes or prepared.pretends is not None or _is_agreed(prepared)):
         print_escaped(f"Nothing was run. The suite is ready: outweigh run -c {prepared.forecast.folder}")
         return ExitCode.NOT_SATISFIED
     ended = prepared.run(observer)
@@ -71,16 +71,9 @@ def main(arguments: Sequence[str]) -> int:
     return RUN_EXIT_CODES[ended]
 
 
-def _is_confirmed(prepared: PreparedTry) -> bool:
-    """Ask before anything is paid for; no answer is no."""
-    question = f"Spend up to {format_dollars(prepared.forecast.budget_usd)} on {prepared.forecast.runs} runs? [y/N] "
-    stream = error_stream()
-    stream.write(question)
-    stream.flush()
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        stream.write("\n")
-    return answer.strip().lower() in ("y", "yes")
+def _is_agreed(prepared: PreparedTry) -> bool:
+    budget = format_dollars(prepared.forecast.budget_usd)
+    return is_confirmed(f"Spend up to {budget} on {prepared.forecast.runs} runs? [y/N] ")
 
 
 def _print_verdict(prepared: PreparedTry) -> None:

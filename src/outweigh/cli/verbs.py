@@ -67,6 +67,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         ),
     },
     "Study": {
+        "bisect": _verb("bisect", "find the commit or hunk that made a set-up worse", takes_down=True),
         "ladder": _verb("ladder", "compare arms as tiers, each with the one below"),
         "parts": Verb(
             "find out which parts of a set-up earn their place",

@@ -216,7 +216,7 @@ def load_arm(
         model=spec.model,
         tier=spec.tier,
         overlay=overlay,
-        skills=_skill_names(skills.values(), overlay, places),
+        skills=skill_names((folder.name for folder in skills.values()), overlay, places),
         mcp_servers=spec.mcp_servers,
         extra_prompt=spec.extra_prompt,
         environment=spec.environment,
@@ -275,12 +275,10 @@ def _with_hooks(arm: ComposedArm, settings: OverlayFile | None, files: ArmFiles,
     return files.keep(path, merge_hooks(known, arm.hooks, f"{where}: {path}"))
 
 
-def _skill_names(
-    folders: Iterable[Path], overlay: Iterable[OverlayFile], places: AgentFileLocations
-) -> tuple[str, ...]:
+def skill_names(named: Iterable[str], overlay: Iterable[OverlayFile], places: AgentFileLocations) -> tuple[str, ...]:
     """Skills named by the arm, and those among its files."""
     brought = (skill for file in overlay if (skill := places.skill_folder(file.path)) is not None)
-    return tuple(dict.fromkeys((*(folder.name for folder in folders), *brought)))
+    return tuple(dict.fromkeys((*named, *brought)))
 
 
 class _OverlayFiles:

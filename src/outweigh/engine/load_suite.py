@@ -153,12 +153,14 @@ def load_suite(
 def load_baseline_at_refs(
     path: Path,
     revisions: Revisions,
-    refs: Mapping[str, str],
+    refs: Mapping[str, str | None],
     *,
     check_policy: PolicyCheck,
     locations_of: LocationFinder = file_locations_of,
 ) -> LoadedSuite:
     """The suite's baseline arm with the configuration of each of these git refs, and no other arm.
+
+    Without a ref, it is as the suite has it.
 
     The resulting arms may be identical; the caller checks whether there is anything to compare.
     """
@@ -168,7 +170,7 @@ def load_baseline_at_refs(
     with document.locating_errors():
         spec = _expand(spec, document).spec
         model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
-        arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
+        arms = {name: msgspec.structs.replace(model, from_git=ref or model.from_git) for name, ref in refs.items()}
         versions = msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs)), designs=[])
         return _load(ExpandedSuite(spec=versions), file, revisions, check_policy, locations_of)
 

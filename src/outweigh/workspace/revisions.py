@@ -47,6 +47,14 @@ class TreeEntry:
         return self.mode == "120000"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCommit:
+    """A commit by its full hash, with the first line of its message."""
+
+    commit: str
+    subject: str
+
+
 class GitRevisions:
     """The revisions of the repository that contains a folder."""
 
@@ -90,6 +98,22 @@ class GitRevisions:
         with self._borrowed(before) as repository:
             old, new = list_commit(repository, before), list_commit(repository, after)
         return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+
+    def commits_between(self, before: str, after: str) -> list[NamedCommit]:
+        """Every commit after the first one up to the second, oldest first, along the first parents.
+
+        Raise UsageError where the first is not on that line.
+        """
+        with self._borrowed(after) as repository:
+            shown = "--format=%H%x00%P%x00%s"
+            listed = _read(repository, "log", "--first-parent", "--reverse", shown, f"{before}..{after}", "--")
+        lines = [line.split("\0", 2) for line in listed.decode(errors="replace").splitlines()]
+        if before != after and (not lines or lines[0][1].partition(" ")[0] != before):
+            raise UsageError(
+                f"{before[:12]} is not an ancestor of {after[:12]} along first parents, so there is no line of commits "
+                "between them. Name two commits of one branch."
+            )
+        return [NamedCommit(commit=commit, subject=subject) for commit, _, subject in lines]
 
     def check_out(self, commit: str, target: Path) -> None:
         """Check out a commit into an empty folder, byte for byte; tasks that name this repository still find it."""
