@@ -156,12 +156,17 @@ class SkillCreatorImporter:
         yield from map(make_skill_run, sorted(runs, key=lambda run: run.arm.endswith(_CANDIDATE_NAMES)))
 
 
+_OTHER_MARKS = (b'"promptIdx"', b'"n_per_condition"', b'"skillevaluation/test-run-result')
+"""What results of promptfoo, agent-crucible and skillevaluation contain, which have arms of these names, too."""
+
+
 def _is_benchmark(path: Path) -> bool:
     start = read_head(path)
     if path.suffix != ".json" or not start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return False
     arms = b'"with_skill"' in start or b'"without_skill"' in start
-    return arms and b'"promptIdx"' not in start and any(layout in start for layout in _LAYOUT_MARKS)
+    others = any(mark in start for mark in _OTHER_MARKS)
+    return arms and not others and any(layout in start for layout in _LAYOUT_MARKS)
 
 
 def _readable_runs(runs: Iterable[GradedRun | None], file: Path, notes: ImportNotes) -> Iterator[GradedRun]:
