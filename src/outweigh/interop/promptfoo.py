@@ -1,4 +1,6 @@
-"""Importer of promptfoo's results: the JSON of `promptfoo eval -o`, versions 1 to 4, and of `promptfoo share`."""
+"""Importer of promptfoo's results: what `promptfoo eval -o` writes, versions 1 to 4, `promptfoo share`, and its
+database.
+"""
 
 import re
 from collections import defaultdict
@@ -7,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from outweigh.errors import EvidenceError
 from outweigh.interop.field_values import known_sum, milliseconds_to_seconds
 from outweigh.interop.imported_run import (
     extra_fields,
@@ -19,7 +20,7 @@ from outweigh.interop.imported_run import (
     stable_id,
     with_repeat_numbers,
 )
-from outweigh.interop.result_files import read_head, read_json
+from outweigh.interop.promptfoo_files import is_promptfoo_file, read_evaluations
 from outweigh.model.failure import Status
 from outweigh.model.run_record import CheckResult, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
@@ -178,8 +179,6 @@ def _usage(row: PromptfooRow) -> Usage:
     return Usage(input_tokens=given, output_tokens=output, cache_read_tokens=read, cache_write_tokens=written)
 
 
-_SNIFFED_BYTES = 2**18
-_OBJECT = re.compile(rb"^(\xef\xbb\xbf)?\s*\{")
 _SHORT_NAME = re.compile(r"[\w .:/-]{1,40}")
 
 
@@ -194,30 +193,18 @@ class PromptfooImporter:
 
     def recognises(self, path: Path) -> bool:
         """Whether a file has field names that only promptfoo uses together."""
-        if path.suffix != ".json":
-            return False
-        start = read_head(path, _SNIFFED_BYTES)
-        if _OBJECT.match(start) is None:
-            return False
-        return all(field in start for field in (b'"promptIdx"', b'"testIdx"')) or all(
-            field in start for field in (b'"tokenUsage"', b'"vars"', b'"success"', b'"results"')
-        )
+        return is_promptfoo_file(path)
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Read the whole document; rows are ordered by the numbers of their tests, not by when they ended."""
-        document = as_dict(read_json(request.path, notes))
-        document = as_dict(document.get("data")) or document
-        inner = document["results"] if isinstance(document.get("results"), dict) else document
-        if not isinstance(inner.get("results"), list):
-            raise EvidenceError(f"{request.path} has no results of promptfoo; was it written by `promptfoo eval -o`?")
-        _state_facts(inner, notes)
-        rows = list(_rows(inner["results"], request.path, notes))
-        evaluation = (
-            as_name(document.get("evalId"))
-            or as_name(document.get("id"))
-            or fingerprint([row.raw for row in rows])[:16]
-        )
-        yield from with_repeat_numbers(_runs(rows, evaluation, request, notes))
+        """Read whole evaluations; rows are ordered by the numbers of their tests, not by when they ended."""
+        yield from with_repeat_numbers(_evaluation_runs(request, notes))
+
+
+def _evaluation_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+    for evaluation in read_evaluations(request.path, notes):
+        _state_facts(evaluation.document, notes)
+        rows = list(_rows(evaluation.results, request.path, notes))
+        yield from _runs(rows, evaluation.evaluation_id, request, notes)
 
 
 def _rows(results: list[Any], path: Path, notes: ImportNotes) -> Iterator[PromptfooRow]:

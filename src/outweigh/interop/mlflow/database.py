@@ -1,10 +1,9 @@
 """MLflow 3's default SQLite database (`mlflow.db`): its runs, and the traces that evaluations scored."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from outweigh.errors import EvidenceError
 from outweigh.interop.evaluated_cases import EvaluatedCase
@@ -16,40 +15,30 @@ from outweigh.interop.mlflow.cases import (
     root_inputs,
     trace_cases,
 )
-from outweigh.interop.result_files import LINE_LIMIT, read_head
+from outweigh.interop.sqlite_files import DatabaseRow, is_sqlite_file, open_sqlite, query_rows, table_names
 from outweigh.model.json_text import decode_json
 
 if TYPE_CHECKING:
     import sqlite3
 
-DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
-_MAGIC = b"SQLite format 3\0"
 _REQUIRED_TABLES = {"runs", "params", "trace_info", "trace_request_metadata", "assessments"}
-
-_READ_TABLES = sorted(_REQUIRED_TABLES | {"latest_metrics", "spans"})
-_COMPUTED_TABLES_QUERY = f"""
-SELECT tables.name AS name FROM sqlite_master AS tables, pragma_table_xinfo(tables.name) AS columns
-WHERE tables.name IN ({", ".join("?" * len(_READ_TABLES))}) AND (tables.rootpage = 0 OR columns.hidden = 2) LIMIT 1
-"""
-"""Finds virtual tables and tables with a virtual column; stored computed columns are MLflow's own."""
-
-_DatabaseRow = dict[str, Any]
+_READ_TABLES = frozenset(_REQUIRED_TABLES | {"latest_metrics", "spans"})
 
 
 def is_mlflow_database(path: Path) -> bool:
     """Whether a database has MLflow 3's tables; older versions have no scores of single inputs."""
-    if path.suffix not in DATABASE_SUFFIXES or not read_head(path, 16).startswith(_MAGIC):
+    if not is_sqlite_file(path):
         return False
     with suppress(EvidenceError), _open_database(path) as database:
-        return _tables(database) >= _REQUIRED_TABLES
+        return table_names(database) >= _REQUIRED_TABLES
     return False
 
 
 def read_database_runs(path: Path) -> Iterator[EvaluationRun]:
     """Every run, including deleted ones, which are marked."""
     with _open_database(path) as database:
-        metrics = "latest_metrics" in _tables(database)
-        for run in _rows(database, "SELECT * FROM runs ORDER BY start_time, run_uuid"):
+        metrics = "latest_metrics" in table_names(database)
+        for run in query_rows(database, "SELECT * FROM runs ORDER BY start_time, run_uuid"):
             key = (run["run_uuid"],)
             yield EvaluationRun(
                 run_id=str(run["run_uuid"]),
@@ -67,17 +56,17 @@ def read_database_runs(path: Path) -> Iterator[EvaluationRun]:
 def read_database_cases(path: Path) -> Iterator[list[EvaluatedCase]]:
     """The cases of each trace, in order of time."""
     with _open_database(path) as database:
-        spans = "spans" in _tables(database)
-        for info in _rows(database, "SELECT * FROM trace_info ORDER BY timestamp_ms, request_id"):
+        spans = "spans" in table_names(database)
+        for info in query_rows(database, "SELECT * FROM trace_info ORDER BY timestamp_ms, request_id"):
             inputs, failure = root_inputs(_spans(database, info["request_id"])) if spans else (None, None)
             yield trace_cases(_trace(database, info), inputs=inputs, failure=failure)
 
 
-def _trace(database: "sqlite3.Connection", info: _DatabaseRow) -> _DatabaseRow:
+def _trace(database: "sqlite3.Connection", info: DatabaseRow) -> DatabaseRow:
     """A trace in the form in which MLflow's API returns it."""
     key = (info["request_id"],)
     metadata = _pairs(database, "SELECT key, value FROM trace_request_metadata WHERE request_id = ?", key)
-    said = _rows(
+    said = query_rows(
         database, "SELECT * FROM assessments WHERE trace_id = ? ORDER BY created_timestamp, assessment_id", key
     )
     return {
@@ -90,14 +79,14 @@ def _trace(database: "sqlite3.Connection", info: _DatabaseRow) -> _DatabaseRow:
     }
 
 
-def _figures(info: _DatabaseRow) -> _DatabaseRow:
+def _figures(info: DatabaseRow) -> DatabaseRow:
     """Tokens and cost, which have columns of their own in newer versions, and were metadata before."""
     tokens = {column: count for column, count in info.items() if column.endswith("_tokens") and count is not None}
     cost = {"total_cost": info["total_cost"]} if info.get("total_cost") is not None else {}
     return {TRACE_TOKENS: tokens, TRACE_COST: cost}
 
 
-def _assessment(row: _DatabaseRow) -> _DatabaseRow:
+def _assessment(row: DatabaseRow) -> DatabaseRow:
     kind = "expectation" if row.get("assessment_type") == "expectation" else "feedback"
     return {
         "assessment_name": row.get("name"),
@@ -109,7 +98,7 @@ def _assessment(row: _DatabaseRow) -> _DatabaseRow:
 
 
 def _spans(database: "sqlite3.Connection", trace_id: Any) -> list[Any]:
-    found = _rows(database, "SELECT content FROM spans WHERE trace_id = ? AND parent_span_id IS NULL", (trace_id,))
+    found = query_rows(database, "SELECT content FROM spans WHERE trace_id = ? AND parent_span_id IS NULL", (trace_id,))
     return [_json(row["content"]) for row in found]
 
 
@@ -120,38 +109,9 @@ def _json(value: Any) -> Any:
         return None
 
 
-@contextmanager
-def _open_database(path: Path) -> Iterator["sqlite3.Connection"]:
-    """Open a database to read only; whatever SQLite refuses is an EvidenceError."""
-    import sqlite3  # noqa: PLC0415 - all importers are loaded to detect a format, and few sources are databases
-
-    try:
-        with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as database:
-            database.row_factory = sqlite3.Row
-            database.text_factory = lambda content: content.decode("utf-8", "replace")
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LINE_LIMIT)
-            _refuse_computed_tables(database, path)
-            yield database
-    except (sqlite3.Error, OverflowError) as fault:
-        raise EvidenceError(f"{path} cannot be read as a database of MLflow: {fault}.") from fault
-
-
-def _refuse_computed_tables(database: "sqlite3.Connection", path: Path) -> None:
-    """Refuse tables that are computed as they are read: a few bytes could expand beyond any memory."""
-    database.execute("PRAGMA trusted_schema = OFF")
-    found = next(_rows(database, _COMPUTED_TABLES_QUERY, tuple(_READ_TABLES)), None)
-    if found is not None:
-        raise EvidenceError(f"{path}: table {found['name']!r} is computed as it is read; no table of MLflow is.")
-
-
-def _tables(database: "sqlite3.Connection") -> set[str]:
-    return {str(row["name"]) for row in _rows(database, "SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
-def _rows(database: "sqlite3.Connection", query: str, values: tuple[Any, ...] = ()) -> Iterator[_DatabaseRow]:
-    for row in database.execute(query, values):
-        yield dict(row)
+def _open_database(path: Path) -> AbstractContextManager["sqlite3.Connection"]:
+    return open_sqlite(path, "MLflow", _READ_TABLES)
 
 
 def _pairs(database: "sqlite3.Connection", query: str, values: tuple[Any, ...]) -> dict[str, Any]:
-    return {str(row["key"]): row["value"] for row in _rows(database, query, values)}
+    return {str(row["key"]): row["value"] for row in query_rows(database, query, values)}

@@ -12,12 +12,12 @@ from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import fingerprint
 from outweigh.interop.mlflow.cases import EvaluationRun, root_inputs, trace_cases
 from outweigh.interop.mlflow.database import (
-    DATABASE_SUFFIXES,
     is_mlflow_database,
     read_database_cases,
     read_database_runs,
 )
 from outweigh.interop.result_files import read_head, read_json, read_text, read_yaml, walk_files
+from outweigh.interop.sqlite_files import DATABASE_SUFFIXES
 from outweigh.model.untrusted_json import as_amount, as_dict, as_list, as_name, as_str
 from outweigh.ports.importers import ImportNotes
 
