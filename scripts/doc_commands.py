@@ -28,6 +28,7 @@ DOCUMENTS = (
     "docs/bundles.md",
     "docs/ladders.md",
     "docs/bisect.md",
+    "docs/triggers.md",
 )
 IN_REPOSITORY = ("docs/try.md",)
 """Documents whose commands are run in a repository of their own, where no coding agent is installed."""

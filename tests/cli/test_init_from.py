@@ -67,7 +67,7 @@ def test_a_folder_of_no_known_format_is_refused_with_the_list(outweigh: Any, tmp
 
     assert answer.code == 2
     assert "is not a suite of a format that is known here" in answer.err
-    assert "skill-creator: a skill's folder with evals/evals.json, or that file" in answer.err
+    assert "skill-creator: a skill's folder with evals/evals.json or trigger evals, or one of these files" in answer.err
     assert not (tmp_path / "suite").exists()
 
 

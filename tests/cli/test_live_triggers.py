@@ -1,10 +1,12 @@
 """Trigger cases with real agents on the scripted model: one request, and a record of the skill that it asked for."""
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.agent_experiment import AgentDesk, require_agent
+from tests.cli.agent_experiment import INSTALLED, AgentDesk, require_agent
 from tests.engine.engine_fixtures import toml_lines
 
 from outweigh.model.failure import Status
@@ -117,3 +119,59 @@ def asked_for(run: RunRecord) -> tuple[str, ...] | None:
 def tool_requests(run: RunRecord) -> int | None:
     """The answers to requests that offer tools, of which the run has one and no more."""
     return run.step_count
+
+
+QUERIES = [{"query": f"Write the release notes of version {number}.", "should_trigger": True} for number in range(9)]
+OLD, NEW = "Helps with texts of all kinds.", "Writes the release notes of a version, whenever a version is released."
+
+
+@pytest.mark.needs_agent
+@pytest.mark.needs_bubblewrap
+def test_a_better_description_is_an_improvement_from_init_to_the_verdict(outweigh_process: Any, tmp_path: Path) -> None:
+    require_agent("claude")
+    desk = AgentDesk(tmp_path, "claude-sonnet-4-5")
+    skill = tmp_path / SKILL
+    (skill / "evals").mkdir(parents=True)
+    (skill / "SKILL.md").write_text(a_description(OLD))
+    (skill / "evals" / "trigger-eval.json").write_text(json.dumps(QUERIES))
+    written = outweigh_process(
+        *("init", str(desk.suite), "--from-skill", str(skill), "-m", desk.model),
+        environment={"PATH": f"{INSTALLED}:{os.environ['PATH']}"},
+    )
+    assert written.code == 0, written.err
+    assert "9 trigger cases" in written.out
+    port = 0
+    for description, turn in ((OLD, Turn(text="Done.")), (NEW, asking("claude-code", SKILL))):
+        (desk.suite / f"skills/{SKILL}/SKILL.md").write_text(a_description(description))
+        with ModelServer(Script(turn=[turn]), port=port) as server:
+            port = int(server.url.rpartition(":")[2])
+            point_at(desk.suite / "suite.toml", server.url)
+            ended = desk.run("-j", "2")
+        assert ended.code == 0, ended.err
+
+    arms = ("--baseline", "with_skill", "--candidate", "with_skill@2")
+    verdict = outweigh_process("verdict", str(desk.store), *arms, "--format", "json").json()
+    (recall,) = verdict["gates"]
+    assert (recall["name"], recall["baseline"], recall["candidate"], recall["state"]) == (
+        "trigger_recall",
+        0,
+        1,
+        "holds",
+    )
+    assert (verdict["decision"], verdict["may_promote"]) == ("improved", False)
+    shown = outweigh_process("suite", "triggers", str(desk.store), "--format", "json").json()
+    assert {each["arm"]: (each["recall"]["value"], each["listed"]) for each in shown["skills"]} == {
+        "with_skill": (0.0, 9),
+        "with_skill@2": (1.0, 9),
+        "without_skill": (None, 0),
+    }
+
+
+def a_description(text: str) -> str:
+    return f"---\nname: {SKILL}\ndescription: {text}\n---\nBe brief.\n"
+
+
+def point_at(file: Path, url: str) -> None:
+    """Let a suite ask the scripted model, once for every case."""
+    plain = file.read_text().partition("\n[gateway.anthropic]")[0].replace("repeats = 5", "repeats = 1")
+    file.write_text(f'{plain}\n[gateway.anthropic]\nurl = "{url}"\nkey = ""\n')

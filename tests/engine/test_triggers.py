@@ -6,7 +6,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.engine.engine_fixtures import toml_lines
+from tests.engine.engine_fixtures import toml_lines, write_task
 from tests.engine.model_calls import a_call, an_account
 
 from outweigh.engine.load_suite import LoadedSuite, load_suite
@@ -95,7 +95,7 @@ class TestTheSuite:
 
     def test_leaves_completed_runs_that_say_which_skill_was_asked_for(self, outweigh: Any, tmp_path: Path) -> None:
         suite = write_triggers(tmp_path / "suite", CASES)
-        answer = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "runs"), "-y")
+        answer = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "runs"))
         runs = [run for run in Store.open(tmp_path / "runs").runs() if run.trial.arm == "skilled"]
 
         assert answer.code == 0
@@ -105,6 +105,14 @@ class TestTheSuite:
             ("changelog-ignores-01", ()),
         }
         assert {run.checks for run in runs} == {()}
+
+    def test_beside_tasks_refuses_to_stop_at_a_decision(self, outweigh: Any, tmp_path: Path) -> None:
+        suite = write_triggers(tmp_path / "suite", CASES, tasks=["task-*"])
+        write_task(suite / "task-1")
+        answer = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "runs"), "-y", "--until-decided")
+
+        assert answer.code == 2
+        assert "trigger cases beside others" in answer.err
 
 
 class TestEarlyStop:

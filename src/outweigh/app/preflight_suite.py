@@ -20,6 +20,7 @@ from outweigh.engine.sandbox_request import RunEgress
 from outweigh.engine.task_dependencies import require_dependencies
 from outweigh.errors import EvidenceError
 from outweigh.model.preflight_result import Preflight, PreflightResult
+from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.ports.sandboxes import ReadyImage, SandboxProvider
 from outweigh.store.preflight_file import read_preflight, write_preflight
@@ -48,8 +49,8 @@ def attack_tasks(suite: LoadedSuite, results: Sequence[PreflightResult]) -> dict
         tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch,
         _opened_context(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}", _own_images(suite)) as context,
     ):
-        tried = try_all(suite.tasks, context.cancel, lambda task: attack(task, context, names[task.id]))
-        return dict(zip((task.id for task in suite.tasks), tried, strict=True))
+        tried = try_all(_checked_tasks(suite), context.cancel, lambda task: attack(task, context, names[task.id]))
+        return dict(zip((task.id for task in _checked_tasks(suite)), tried, strict=True))
 
 
 def store_preflight(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
@@ -95,7 +96,7 @@ def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResul
         return None
     kind = sandbox_name(suite.spec.sandbox, suite.tasks)
     tried = {result.task_id: (result.task_checksum, result.sandbox) for result in kept.tasks}
-    return kept.tasks if tried == {task.id: (task.checksum, kind) for task in suite.tasks} else None
+    return kept.tasks if tried == {task.id: (task.checksum, kind) for task in _checked_tasks(suite)} else None
 
 
 def _own_images(suite: LoadedSuite) -> Mapping[str, ReadyImage]:
@@ -111,7 +112,7 @@ def _preflight_all(
     suite: LoadedSuite, scratch: Path, label: str, images: Mapping[str, ReadyImage]
 ) -> list[PreflightResult]:
     with _opened_context(suite, scratch, label, images) as context:
-        return try_all(suite.tasks, context.cancel, lambda task: preflight(task, context))
+        return try_all(_checked_tasks(suite), context.cancel, lambda task: preflight(task, context))
 
 
 def try_all(
@@ -161,3 +162,8 @@ def _preflight_context(
         judged=bool(suite.spec.judges),
         images=images,
     )
+
+
+def _checked_tasks(suite: LoadedSuite) -> tuple[Task, ...]:
+    """The tasks that have something to try: trigger cases have no checks, and need none."""
+    return tuple(task for task in suite.tasks if task.trigger is None)

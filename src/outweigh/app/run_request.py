@@ -108,6 +108,11 @@ def plan_suite(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...
             "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
             "Leave it out, or take judge_score out of the gates."
         )
+    if request.until_decided and len({task.trigger is None for task in suite.tasks}) > 1:
+        raise UsageError(
+            "--until-decided looks at all tasks together, and this suite has trigger cases beside others. Leave it "
+            "out, or move [[triggers]] to a suite of their own."
+        )
     if request.until_decided and request.shard is not None:
         raise UsageError(
             "--until-decided looks at the results of all tasks, and --shard runs a part of them into a store of its "

@@ -70,9 +70,11 @@ def _print_converted(converted: "ConvertedSuite", source: Path) -> None:
     names = list(suite.tiers)
     arms = " and ".join(names) if len(names) == 2 else f"{len(names)} arms"
     tasks = "1 task" if len(draft.tasks) == 1 else f"{len(draft.tasks)} tasks"
-    print_escaped(f"{source} was read as {converted.format}: {tasks}, {arms}.")
+    cases = len(suite.tasks) - len(draft.tasks)
+    read = f"{cases} trigger cases" if not draft.tasks else f"{tasks} and {cases} trigger cases" if cases else tasks
+    print_escaped(f"{source} was read as {converted.format}: {read}, {arms}.")
     print_escaped(f"{converted.files} files written; {folder / SUITE_FILE} is the experiment.")
-    if len(draft.tasks) < converted.tasks_for_a_gain:
+    if 0 < len(draft.tasks) < converted.tasks_for_a_gain:
         print_escaped(_describe_few_tasks(tasks, converted))
     _print_notes(draft.notes, converted.notes_file)
     for provider, variable, address in converted.own_addresses():

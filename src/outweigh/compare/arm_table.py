@@ -235,7 +235,7 @@ class CompositeScorer:
             "judge_score": _where_judged(table, table.columns["judge_score"], self._shown_tasks),
             "deciding_judge_score": _where_judged(table, decisive, self._decided_tasks),
         }
-        return replace(table, columns={**table.columns, **scores_of_judges})
+        return replace(table, columns={**table.columns, **scores_of_judges, **_trigger_columns(table.runs)})
 
     @property
     def unequally_judged(self) -> tuple[str, ...]:
@@ -278,6 +278,23 @@ class CompositeScorer:
             self._left_out.update(adjustment.left_out)
             self._unadjusted += len(adjustment.left_out) == len(COST_SIGNALS)
         return adjustment
+
+
+TRIGGER_RECALL, NO_FALSE_TRIGGER = "trigger_recall", "no_false_trigger"
+"""Columns of trigger cases, which are no metrics: 1 where a skill fired as it should, and where it did not as it should
+not. Each is unknown in runs of cases that expect the other.
+"""
+
+
+def _trigger_columns(runs: Sequence[Score]) -> dict[str, Column]:
+    if not any(run.should_fire is not None for run in runs):
+        return dict.fromkeys((TRIGGER_RECALL, NO_FALSE_TRIGGER), np.full(len(runs), np.nan))
+    return {
+        TRIGGER_RECALL: _column(run.fired if run.should_fire else None for run in runs),
+        NO_FALSE_TRIGGER: _column(
+            1 - run.fired if run.should_fire is False and run.fired is not None else None for run in runs
+        ),
+    }
 
 
 def _where_judged(table: ArmTable, column: Column, tasks: Set[str]) -> Column:

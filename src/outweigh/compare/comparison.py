@@ -39,6 +39,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     `changed_agent` says how the agent of reused runs differs from the candidate's; None where it does not.
     `scans` are the findings of the scan for cheats by arm; empty where no run was scanned. No policy reads them.
     `changed_use` says how often the skills and tool servers were used that only the candidate has, or has otherwise.
+    `triggers` are the same arms on trigger cases, where there are both such cases and others.
     `missing_shards` says which shards of a divided plan were not read; None where all were.
     `quarantine` are the tasks that the suite sets aside; nothing else here is about them. `corrections` are what files
     of corrections did, and `selected` names the compared arms whose runs someone chose by them, after the runs.
@@ -71,6 +72,13 @@ class Comparison(Struct, frozen=True, kw_only=True):
     missing_shards: str | None = None
     corrections: tuple[CorrectionSummary, ...] = ()
     selected: tuple[str, ...] = ()
+    triggers: "Comparison | None" = None
+
+    @property
+    def is_of_triggers(self) -> bool:
+        """Whether all runs are of trigger cases."""
+        runs = (*self.baseline_table.runs, *self.candidate_table.runs)
+        return bool(runs) and all(run.should_fire is not None for run in runs)
 
     @property
     def simulated(self) -> bool:
@@ -114,6 +122,7 @@ def compare_arms(
     setups = {name: evidence.setups[name] for name in arms if name in evidence.setups}
     uses = [setups[name].use for name in arms if name in setups]
     used = changed_use(uses[0], uses[1], changed_skills) if len(uses) == len(arms) else ()
+    asked_about_use = any(score.should_fire is not None for scores in arms.values() for score in scores)
     return Comparison(
         baseline=summarise(before, evidence.changes.get(baseline, ()), evidence.components.get(baseline, ())),
         candidate=summarise(after, evidence.changes.get(candidate, ()), evidence.components.get(candidate, ())),
@@ -132,7 +141,7 @@ def compare_arms(
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
         warnings=(
-            *use_warnings(used),
+            *(() if asked_about_use else use_warnings(used)),
             *evidence.warnings,
             *_warnings(before, after),
             *_excluded_attempts(setups),
@@ -151,7 +160,17 @@ def compare_arms(
         quarantine=evidence.quarantine,
         corrections=evidence.corrections,
         selected=tuple(name for name in arms if name in evidence.selected),
+        triggers=_compare_triggers(evidence, baseline, candidate, profile),
     )
+
+
+def _compare_triggers(evidence: Evidence, baseline: str, candidate: str, profile: Profile) -> Comparison | None:
+    """The same arms on trigger cases, by the hash of all their runs; None where an arm has none of them."""
+    cases = evidence.triggers
+    if cases is None or not {baseline, candidate} <= cases.arms.keys():
+        return None
+    compared = compare_arms(cases, baseline, candidate, profile)
+    return replace(compared, evidence_sha256=evidence.sha256(baseline, candidate))
 
 
 def _scans(evidence: Evidence, *arms: ArmTable) -> dict[str, ArmScan]:

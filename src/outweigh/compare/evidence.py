@@ -26,6 +26,7 @@ from outweigh.model.run_record import (
 from outweigh.model.scan_result import RunKey, RunScan
 from outweigh.model.suite import QuarantinedTask
 from outweigh.model.task_list import TaskList
+from outweigh.model.trigger_case import TRIGGER_LABEL
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric
@@ -70,6 +71,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     runs and is no metric, by arm. `chosen_by` counts the runs of each arm that are in none of the other fields, because
     an inheriting arm was chosen by them (compare/held_out.py). `corrections` are what files of corrections did to the
     stores, and `selected` the hashes of those that chose which runs make up an arm, by arm.
+    `triggers` are the runs of trigger cases, which say when a skill is used and not whether it helps; None where there
+    are none, or no others.
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -94,6 +97,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     chosen_by: Mapping[str, int] = field(default_factory=dict)
     corrections: tuple[CorrectionSummary, ...] = ()
     selected: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    triggers: "Evidence | None" = None
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -139,7 +143,7 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
     chosen_by: dict[str, list[str]] = defaultdict(list)
     listed = _ListedRuns(task_list)
     set_aside: dict[str, list[str]] = {each.task: [] for each in quarantine}
-    trials = _Trials(RunScorer(prices, metrics))
+    trials, cases = (_Trials(RunScorer(prices, metrics)) for _ in range(2))
     judgments: dict[str, list[LocatedJudgment]] = defaultdict(list)
     for located in records:
         if isinstance(located.record, RunRecord):
@@ -148,9 +152,11 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
             elif is_for_choosing is not None and is_for_choosing(located.source, located.record.trial):
                 chosen_by[located.record.trial.arm].append(located.record.run_id)
             elif listed.counts(located.record):
-                trials.add(located, located.record)
+                (trials if TRIGGER_LABEL not in located.record.extra else cases).add(located, located.record)
         elif isinstance(located.record, Judgment):
             judgments[located.record.run_id].append(LocatedJudgment(located.record, located.source, located.line))
+    if not trials.scores:
+        trials, cases = cases, trials
     if not trials.scores:
         if any(set_aside.values()):
             raise EvidenceError(
@@ -168,6 +174,8 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
         judgments.pop(run_id, None)
     joined = join_judgments(trials.scores, trials.digest_of, judgments, judge_rules)
     trials.take(joined)
+    for arm, digests in cases.digests.items():
+        trials.digests[arm].extend(digests)  # a verdict names the hash of everything that it could rest on
     arms, changed = trials.by_arm(), _by_arm(changes)
     return Evidence(
         arms=arms,
@@ -183,7 +191,9 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
             *((ARBITRARY_REPEATS,) if trials.arbitrary_repeats else ()),
             *joined.warnings(),
             *listed.notes(arms),
+            *_trigger_note(cases),
         ),
+        triggers=None if not cases.scores else _trigger_evidence(cases, prices, metrics),
         setups=trials.setups(),
         superseded=trials.superseded,
         metrics=metrics,
@@ -198,6 +208,31 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
             for each in quarantine
         ),
     )
+
+
+def _trigger_evidence(cases: "_Trials", prices: PriceTables, metrics: tuple[Metric, ...]) -> Evidence:
+    """The runs of trigger cases by themselves; nobody judges them."""
+    return Evidence(
+        arms=cases.by_arm(),
+        digests=cases.digests,
+        changes={},
+        components=cases.breakdowns(prices),
+        judging={},
+        judge_rules=NO_JUDGE_RULES,
+        skipped=(),
+        warnings=(),
+        setups=cases.setups(),
+        superseded=cases.superseded,
+        metrics=metrics,
+    )
+
+
+def _trigger_note(cases: "_Trials") -> Iterator[str]:
+    if cases.scores:
+        yield (
+            f"{len(cases.scores)} runs of trigger cases count for the gates trigger_recall and false_triggers only; "
+            "`outweigh suite triggers` shows them."
+        )
 
 
 class _ListedRuns:

@@ -13,6 +13,7 @@ from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import REUSED_LABEL, AgentKind, RunRecord, StatedResult, stated_result, was_paid_here
+from outweigh.model.trigger_case import TriggerCase, trigger_of, was_listed, was_used
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import COST_SIGNALS, Dimension
 from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeOpinion, JudgeRules, panel_score
@@ -26,7 +27,8 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One run as numbers: what identifies it, and a field for every metric of the table that it was scored by.
 
     `reasons` says why a metric is None, and `ranges` has the least and the most of one that is estimated. `stated` is
-    what the source of an imported run says about it. A Struct, because a million of them are held.
+    what the source of an imported run says about it. `should_fire` is what a trigger case expects, None for any other
+    task, and `fired` is 1 or 0 where the run tells. A Struct, because a million of them are held.
     """
 
     run_id: str
@@ -54,6 +56,8 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reasons: Mapping[str, str]
     ranges: Mapping[str, tuple[float, float]] = NO_RANGES
     stated: StatedResult | None = None
+    should_fire: bool | None = None
+    fired: float | None = None
 
     if TYPE_CHECKING:
         # The metrics that code reads by name; the table of metrics adds them and all others as fields.
@@ -102,6 +106,7 @@ class RunScorer:
         """One run as numbers, before it is judged."""
         cost, cost_reason = run_cost(run, self._prices)
         checks = objective(run)
+        case = trigger_of(run)
         given = FormulaInput(run, self._prices, unknown(cost_reason) if cost.usd is None else known(cost.usd), checks)
         measured = [formula(given) for formula in self._formulas]
         return self._make(
@@ -130,9 +135,17 @@ class RunScorer:
             paid_usd=cost.usd if was_paid_here(run) else 0.0,
             ranges=estimated_ranges(run, cost),
             stated=stated_result(run),
+            should_fire=None if case is None else case.should_fire,
+            fired=None if case is None else _fired(run, case),
             reasons=_shared_reasons(self._names, tuple([quantity.reason for quantity in measured])),
             **dict(zip(self._names, [quantity.value for quantity in measured], strict=True)),
         )
+
+
+def _fired(run: RunRecord, case: TriggerCase) -> float | None:
+    """Whether the model asked for the skill; None where the run does not tell, or the model did not know the skill."""
+    used = was_used(run.loaded, case.skill)
+    return None if used is None or was_listed(run.loaded, case.skill) is False else float(used)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison
@@ -25,6 +25,7 @@ from outweigh.verdict.evidence_settings import (
     GATED_METRICS,
     JUDGE_SCORE,
     MINIMUM_TASKS,
+    TRIGGER_GATES,
     EvidenceSettings,
     GateRole,
 )
@@ -33,6 +34,7 @@ from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateTest
 from outweigh.verdict.missing_values import find_missing_values
 from outweigh.verdict.sensitivity import sensitivity
+from outweigh.verdict.trigger_gates import hold_to_triggers
 from outweigh.verdict.unusable import dropped_tasks
 from outweigh.verdict.weigh_evidence import (
     WeighedEvidence,
@@ -62,7 +64,26 @@ def decide_by_evidence(
     """Decide about one candidate, or about many against one baseline, corrected for multiple comparisons.
 
     `left_out` candidates were tried as well and are not compared here; gains are corrected for them all the same.
+    Where trigger cases stand beside other tasks, gates are tested over those that they are about.
     """
+    about_cases = tuple(name for name in settings.gates or () if name in TRIGGER_GATES)
+    if not about_cases or any(comparison.triggers is None for comparison in comparisons):
+        return _decide(comparisons, settings, left_out)
+    cases = [comparison.triggers for comparison in comparisons if comparison.triggers is not None]
+    watching = replace(settings, gates=about_cases, margins=_of_gates(settings.margins, about_cases), tolerances={})
+    if len(about_cases) == len(settings.gates or ()):
+        return _decide(cases, watching, left_out)
+    others = tuple(name for name in settings.gates or () if name not in TRIGGER_GATES)
+    main = replace(settings, gates=others, margins=_of_gates(settings.margins, others))
+    on_cases = _decide(cases, replace(watching, looks=None, value_usd=None), left_out)
+    return tuple(map(hold_to_triggers, _decide(comparisons, main, left_out), on_cases))
+
+
+def _of_gates(margins: Mapping[str, float], gates: Sequence[str]) -> dict[str, float]:
+    return {name: margin for name, margin in margins.items() if name in gates}
+
+
+def _decide(comparisons: Sequence[Comparison], settings: EvidenceSettings, left_out: int) -> tuple[Verdict, ...]:
     if settings.looks is not None:
         looked_at = weigh_planned_looks(comparisons, settings, settings.looks, left_out)
         return tuple(_verdict(looked.comparison, looked.weighed, settings, looked) for looked in looked_at)
@@ -226,7 +247,7 @@ def _notices(comparison: Comparison, weighed: WeighedEvidence, settings: Evidenc
     yield from _drop_notices(comparison, weighed)
     if settings.version == 1:
         yield "decided by version 1 of the rule, because the experiment was run under it."
-    if settings.gates is None and all(gate.gated.name != "cost" for gate in weighed.gates):
+    if settings.gates is None and not any(gate.gated.name in ("cost", *TRIGGER_GATES) for gate in weighed.gates):
         yield "cost is not a gate: it is unknown in both arms."
     for gate in weighed.gates:
         if dropped := dropped_tasks(gate, comparison):
@@ -260,7 +281,9 @@ def _drop_notices(comparison: Comparison, weighed: WeighedEvidence) -> Iterator[
 
 def _blind_spots(comparison: Comparison, weighed: WeighedEvidence) -> Iterator[str]:
     """What the gates leave out, which forbids a promotion."""
-    if weighed.watched is not None:
+    if weighed.watched is not None and comparison.is_of_triggers:
+        yield "trigger cases say when a skill is used, not if it helps. Add tasks with checks and the gate pass_rate."
+    elif weighed.watched is not None:
         judged = any(gate.gated.name == JUDGE_SCORE for gate in weighed.gates)
         alone = " Judge scores can decide, but cannot promote by themselves." if judged else ""
         yield f"pass_rate is not a gate.{alone} Add it to the gates."

@@ -65,14 +65,14 @@ def _resource(name: str, title: str, metric: str, *, only_when_named: bool = Fal
     )
 
 
-def _quality(name: str, title: str, metric: str, *, only_when_named: bool = False) -> GatedMetric:
+def _quality(name: str, title: str, metric: str, *, margin: float = 0.05, only_when_named: bool = False) -> GatedMetric:
     return GatedMetric(
         name=name,
         title=title,
         metric=metric,
         scale=EffectScale.POINTS,
         role=GateRole.QUALITY,
-        margin=0.05,
+        margin=margin,
         only_when_named=only_when_named,
     )
 
@@ -80,6 +80,9 @@ def _quality(name: str, title: str, metric: str, *, only_when_named: bool = Fals
 PASS_RATE = "pass_rate"
 JUDGE_SCORE = "judge_score"
 COST_OF_PASS = "cost_of_pass"
+TRIGGER_RECALL, FALSE_TRIGGERS = "trigger_recall", "false_triggers"
+TRIGGER_GATES = (TRIGGER_RECALL, FALSE_TRIGGERS)
+"""Gates over trigger cases; all others are over the other tasks, where there are any."""
 WORTH = "worth"
 
 GATED_METRICS = {
@@ -92,6 +95,10 @@ GATED_METRICS = {
         # What judges say decides only where a suite has nothing better, and says so before it runs.
         _quality(JUDGE_SCORE, "judge score", "deciding_judge_score", only_when_named=True),
         _resource(COST_OF_PASS, "cost of a pass", COST_OF_PASS, only_when_named=True),
+        # How often a skill is used is no gain in itself, so these only decide where a suite asks about nothing else.
+        # Twenty cases without any difference rule out a loss of 14 points, and more cases are rarely written.
+        _quality(TRIGGER_RECALL, "trigger recall", "trigger_recall", margin=0.15, only_when_named=True),
+        _quality(FALSE_TRIGGERS, "no false trigger", "no_false_trigger", margin=0.15, only_when_named=True),
     )
 }
 """What can be named as a gate."""

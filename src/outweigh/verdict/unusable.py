@@ -2,12 +2,12 @@
 with a remedy.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import numpy as np
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import ArmTable, align_tasks
+from outweigh.compare.arm_table import NO_FALSE_TRIGGER, TRIGGER_RECALL, ArmTable, align_tasks
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
@@ -19,6 +19,7 @@ from outweigh.verdict.evidence_settings import (
     JUDGE_SCORE,
     MINIMUM_TASKS,
     PASS_RATE,
+    TRIGGER_GATES,
     UNKNOWN_TOLERANCE,
     UNPAIRED_TOLERANCE,
     EffectScale,
@@ -96,9 +97,20 @@ def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> Gat
 def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
     """Tasks that both arms ran and that this gate cannot compare: its metric is missing or 0 there."""
     shared = align_tasks(comparison.baseline_table, comparison.candidate_table)
-    kept = set(gate.tasks)
+    kept, cases = set(gate.tasks), _cases(gate.gated.metric, comparison)
     names = (comparison.baseline_table.tasks[place] for place in shared[:, 0].tolist())
-    return tuple(name for name in names if name not in kept)
+    return tuple(name for name in names if name not in kept and (cases is None or name in cases))
+
+
+_EXPECTING = {TRIGGER_RECALL: True, NO_FALSE_TRIGGER: False}
+
+
+def _cases(metric: str, comparison: Comparison) -> Set[str] | None:
+    """The trigger cases that a metric is about; None for one that is about all tasks."""
+    expected = _EXPECTING.get(metric)
+    if expected is None:
+        return None
+    return {run.task_id for arm in _tables(comparison) for run in arm.runs if run.should_fire is expected}
 
 
 def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
@@ -109,6 +121,8 @@ def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str
     """
     if settings.gates is not None:
         return settings.gates
+    if comparison.is_of_triggers:
+        return tuple(name for name in TRIGGER_GATES if _cases(GATED_METRICS[name].metric, comparison))
     known = any(arm.known_per_task("cost_usd").sum() > 0 for arm in _tables(comparison))
     gate_cost = known or _why_not_priced(comparison) is not None
     return tuple(
@@ -189,10 +203,21 @@ def _why_missing(gate: GateSample, comparison: Comparison) -> str | None:
     if unknowing:
         arms = " and ".join(unknowing)
         return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {arms} {_unknown_metric(gate, comparison)}"
+    if (cases := _cases(gate.gated.metric, comparison)) is not None:
+        return _why_too_few_cases(gate, cases)
     shared = len(align_tasks(*_tables(comparison)))
     if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
         metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
         return f"{shared - len(gate.benefits)} of {shared} tasks have no {metric} to compare (missing or 0)"
+    return None
+
+
+def _why_too_few_cases(gate: GateSample, cases: Set[str]) -> str | None:
+    compared = len(gate.benefits)
+    if len(cases) - compared > UNPAIRED_TOLERANCE * len(cases):
+        return f"{len(cases) - compared} of {len(cases)} trigger cases have no run in both arms that tells"
+    if compared < MINIMUM_TASKS:
+        return f"{compared} trigger cases can be compared; a conclusion needs at least {MINIMUM_TASKS}"
     return None
 
 
@@ -209,6 +234,11 @@ def _unknown_metric(gate: GateSample, comparison: Comparison) -> str:
         return (
             "have no score of judges that may decide and have scored every run of the task; ask them with "
             "`outweigh judge`, or see the warnings"
+        )
+    if gate.gated.name in TRIGGER_GATES:
+        return (
+            "do not tell whether the skill fired: they are no trigger cases, their model was not told about the skill, "
+            "or the agent does not show what it asked for; see `outweigh suite triggers`"
         )
     lacking = f"have no {gate.gated.metric}"
     if gate.gated.name == "cost" and (reason := _why_not_priced(comparison)) is not None:
@@ -242,5 +272,7 @@ def _why_no_run_noise(gate: GateSample) -> str | None:
 
 
 def _too_unknown(arm: ArmTable, metric: str) -> bool:
-    unknown = int(np.isnan(arm.columns[metric]).sum())
-    return not len(arm.runs) or unknown > UNKNOWN_TOLERANCE * len(arm.runs)
+    column = arm.columns[metric]
+    if (expected := _EXPECTING.get(metric)) is not None:
+        column = column[np.array([run.should_fire is expected for run in arm.runs], dtype=bool)]
+    return not len(column) or int(np.isnan(column).sum()) > UNKNOWN_TOLERANCE * len(column)

@@ -435,7 +435,52 @@ class TestPlaces:
             read(skill)
 
     def test_evals_of_which_none_can_be_run_are_refused_with_reasons(self, tmp_path: Path) -> None:
-        cases = [{"id": 1}, {"id": 2, "prompt": "Do it."}, 3, {"query": "x", "should_trigger": True}]
+        cases = [{"id": 1}, {"id": 2, "prompt": "Do it."}, 3, {"query": "x"}]
 
         with pytest.raises(UsageError, match=r"none of its evals can be run\. eval 1 was left out: it has no prompt\."):
             read(a_skill(tmp_path, cases))
+
+
+class TestTriggerEvals:
+    LIST = (
+        {"query": "What is in sales.csv?", "should_trigger": True},
+        {"query": "Rename sales.csv.", "should_trigger": False},
+    )
+
+    def test_beside_evals_become_trigger_cases_of_the_same_suite(self, tmp_path: Path) -> None:
+        skill = a_skill(tmp_path / "skill", **{"evals__trigger-eval_dot_json": json.dumps(self.LIST)})
+        suite = write_and_load(read(skill), tmp_path / "suite")
+
+        assert [task.id for task in suite.tasks if task.trigger is not None] == [
+            "csv-report-fires-01",
+            "csv-report-ignores-01",
+        ]
+        assert sum(task.trigger is None for task in suite.tasks) == len(EVALS)
+
+    @pytest.mark.parametrize("form", ["list", "evals", "queries"])
+    def test_alone_make_a_suite_that_asks_nothing_else(self, tmp_path: Path, form: str) -> None:
+        document = list(self.LIST) if form == "list" else {form: self.LIST}
+        skill = a_skill(tmp_path / "skill", False, **{"trigger_evals_dot_json": json.dumps(document)})
+        suite = write_and_load(read(skill), tmp_path / "suite")
+
+        assert SkillCreatorSuiteReader().recognises(skill)
+        assert SkillCreatorSuiteReader().recognises(skill / "trigger_evals.json")
+        assert [task.instruction for task in suite.tasks] == ["What is in sales.csv?", "Rename sales.csv."]
+        assert not any("trigger_evals" in file.path for file in suite.arms["with_skill"].overlay)
+
+    def test_among_the_evals_are_no_tasks(self, tmp_path: Path) -> None:
+        draft = read(a_skill(tmp_path, {"evals": [*EVALS, *self.LIST]}))
+
+        assert len(draft.tasks) == len(EVALS)
+        assert [len(each.should_fire) for each in draft.spec.triggers] == [1]
+
+    def test_that_contradict_each_other_are_refused(self, tmp_path: Path) -> None:
+        twice = [self.LIST[0], {**self.LIST[0], "should_trigger": False}]
+
+        with pytest.raises(UsageError, match="should and should not"):
+            read(a_skill(tmp_path, **{"trigger_evals_dot_json": json.dumps(twice)}))
+
+    def test_of_one_kind_only_are_noted(self, tmp_path: Path) -> None:
+        draft = read(a_skill(tmp_path, **{"trigger_evals_dot_json": json.dumps(self.LIST[:1])}))
+
+        assert any("should not make the skill fire" in note for note in draft.notes)

@@ -35,6 +35,8 @@ def refuse_unsupported_suite(spec: SuiteSpec) -> None:
 def _unsupported_settings(spec: SuiteSpec) -> Iterator[tuple[str, str]]:
     if spec.budget_usd is not None:
         yield "`budget_usd`", "Harbor runs a job to its end and cannot be stopped at an amount."
+    if spec.triggers:
+        yield "`triggers`", "a run of a trigger case ends at the model's answer, which Harbor cannot do."
     for key in ("budget_usd", "tokens"):
         if getattr(spec.limits, key) is not None:
             yield f"`{key}` under [limits]", "agents go to their models without outweigh's gateway."

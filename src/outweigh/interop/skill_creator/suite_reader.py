@@ -8,6 +8,7 @@ from typing import Any
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.skill_creator.eval_task import EvalTask, label_eval, read_eval_task, workspace_files
+from outweigh.interop.skill_creator.trigger_evals import find_triggered_skill, is_trigger_eval, read_triggers
 from outweigh.interop.skill_files import (
     CASE_LIST_KEYS,
     WITH_SKILL_ARM,
@@ -78,20 +79,22 @@ class SkillCreatorSuiteReader:
     """Reads `evals/evals.json` as skill-creator and agentskills.io describe it, and in the variants in use."""
 
     name = "skill-creator"
-    looks_for = "a skill's folder with evals/evals.json, or that file"
+    looks_for = "a skill's folder with evals/evals.json or trigger evals, or one of these files"
 
     def recognises(self, path: Path) -> bool:
         """Whether a path has a list of prompts with what is expected of each."""
         try:
             evals = find_evals(path)
+            return (evals is not None and looks_like_evals(evals)) or find_triggered_skill(path) is not None
         except (OSError, ValueError):
             return False
-        return evals is not None and looks_like_evals(evals)
 
     def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
-        """Read each eval as a task; what is expected becomes checks and a rubric."""
+        """Read each eval as a task with checks and a rubric; trigger evals become trigger cases."""
         agent = overrides.agent or DEFAULT_AGENT
         _refuse_without_skills(agent)
+        if (skill_folder := _only_triggered(path)) is not None:
+            return _trigger_suite(skill_folder, agent, overrides.model)
         place = find_skill(path)
         document = read_json(place.evals)
         tasks, left_out = _tasks(document, place)
@@ -104,6 +107,7 @@ class SkillCreatorSuiteReader:
             for name, task in named.items()
         )
         rules, copy = draft_judging(drafts), read_skill_files(place.skill)
+        triggers, trigger_notes = read_triggers(place.skill, skill)
         return SuiteDraft(
             spec=SuiteSpec(
                 name=skill,
@@ -113,6 +117,7 @@ class SkillCreatorSuiteReader:
                 repeats=DEFAULT_REPEATS,
                 judges=rules.judges,
                 policy=rules.policy,
+                triggers=triggers,
             ),
             tasks=rules.tasks,
             files={f"skills/{skill}/{path}": file for path, file in copy.files.items()},
@@ -120,11 +125,44 @@ class SkillCreatorSuiteReader:
             notes=(
                 *left_out,
                 *rules.notes,
+                *trigger_notes,
                 *notes_on_tasks(named, skill, WITHOUT_SKILL_ARM),
                 *notes_on_document(document, place, skill),
                 *notes_on_copy(copy),
             ),
         )
+
+
+def _only_triggered(path: Path) -> Path | None:
+    """The skill's folder where it has trigger evals and no others."""
+    evals = find_evals(path)
+    return None if evals is not None and looks_like_evals(evals) else find_triggered_skill(path)
+
+
+def _trigger_suite(folder: Path, agent: str, model: str | None) -> SuiteDraft:
+    """A suite that asks only whether the skill fires."""
+    skill = _name_of(folder)
+    triggers, notes = read_triggers(folder, skill)
+    copy = read_skill_files(folder)
+    cases = sum(len(each.should_fire) + len(each.should_not_fire) for each in triggers)
+    comments = {
+        "": f"Does the skill {skill} fire when it should? {cases} prompts, one request to the model each.",
+        f"arms.{WITH_SKILL_ARM}": "Edit the description of this copy and run the suite again: the next version is an "
+        "arm of its own, to be compared with this one.",
+    }
+    return SuiteDraft(
+        spec=SuiteSpec(
+            name=skill,
+            arms=skill_arms(skill, agent, model),
+            baseline=WITHOUT_SKILL_ARM,
+            triggers=triggers,
+            repeats=DEFAULT_REPEATS,
+        ),
+        tasks=(),
+        files={f"skills/{skill}/{path}": file for path, file in copy.files.items()},
+        comments=comments,
+        notes=(*notes, *notes_on_copy(copy)),
+    )
 
 
 def _refuse_without_skills(agent: str) -> None:
@@ -136,13 +174,17 @@ def _refuse_without_skills(agent: str) -> None:
 
 def _skill_name(place: SkillLocation) -> str:
     """The name in the skill's front matter, by which agents know it, and after which its folder must be named."""
-    stated = read_skill(read_bytes(place.skill / SKILL_FILE), place.skill.name).name
-    return slug(stated, slug(place.skill.name, "skill"))
+    return _name_of(place.skill)
+
+
+def _name_of(folder: Path) -> str:
+    stated = read_skill(read_bytes(folder / SKILL_FILE), folder.name).name
+    return slug(stated, slug(folder.name, "skill"))
 
 
 def _tasks(document: Any, place: SkillLocation) -> tuple[list[EvalTask], list[str]]:
     """The evals that can be run, and why each of the others cannot."""
-    cases = eval_cases(document)
+    cases = [case for case in eval_cases(document) or () if not is_trigger_eval(case)]
     if not cases:
         raise UsageError(
             f'{place.evals} has no evals: a list, or {{"evals": […]}}, of tables with `prompt` and `expected_output` '
