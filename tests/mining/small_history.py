@@ -16,7 +16,7 @@ from tests.repositories import Repository
 from outweigh.engine.checks.test_reports.reported_test import TestOutcome
 from outweigh.mining.candidate import Candidate, CandidateKind
 from outweigh.mining.dependencies import InstalledDependencies
-from outweigh.mining.proof import ProofContext, ProofLimits
+from outweigh.mining.proof_bench import ProofContext, ProofLimits
 from outweigh.mining.repository import open_history
 from outweigh.mining.runners.runner import ReadFile, Runner
 from outweigh.model.suite import SandboxSpec

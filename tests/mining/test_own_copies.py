@@ -55,8 +55,11 @@ class TestSystemCopies:
         packages = tmp_path / "lib/python3/dist-packages"
         for name in ("kettle", "kettle-2.0.dist-info", "other"):
             (packages / name).mkdir(parents=True)
-        (tmp_path / "local/lib/python3.11/site-packages").mkdir(parents=True)
-        (tmp_path / "local/lib/python3.11/site-packages/kettle.py").touch()
+        compiled = tmp_path / "local/lib/python3.11/site-packages/__pycache__"
+        compiled.mkdir(parents=True)
+        (compiled.parent / "kettle.py").touch()
+        (compiled / "kettle.cpython-311.pyc").touch()
+        (compiled / "kettle_lid.cpython-311.pyc").touch()
         node_package(tmp_path / "share/nodejs/kettle", "kettle", "2.0.0")
         node_package(tmp_path / "lib/node_modules/npm/node_modules/kettle", "kettle", "0.9.0")
         names = {"python": "kettle", "node": "kettle"}
@@ -64,12 +67,16 @@ class TestSystemCopies:
         later = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "1.0.0", tmp_path)]
         earlier = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "3.0.0", tmp_path)]
 
+        unversioned = [
+            "local/lib/python3.11/site-packages/kettle.py",
+            "local/lib/python3.11/site-packages/__pycache__/kettle.cpython-311.pyc",
+        ]
         assert later == [
             "share/nodejs/kettle",
             "lib/python3/dist-packages/kettle",
-            "local/lib/python3.11/site-packages/kettle.py",
+            *unversioned,
         ]
-        assert earlier == ["local/lib/python3.11/site-packages/kettle.py"]
+        assert earlier == unversioned
 
 
 class TestConnecting:

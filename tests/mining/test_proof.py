@@ -17,7 +17,8 @@ from tests.prerequisites import require
 from outweigh.engine.checks.check_sandbox import TESTS_MOUNT
 from outweigh.mining.candidate import Candidate
 from outweigh.mining.dependencies import DependencyError, InstalledDependencies
-from outweigh.mining.proof import FailedProof, ProofLimits, ProvenTask, prove
+from outweigh.mining.proof import FailedProof, ProvenTask, prove
+from outweigh.mining.proof_bench import ProofLimits
 from outweigh.mining.proof_fault import ProofFault
 from outweigh.mining.runners.detect import detect_runner
 from outweigh.mining.task_writer import write_task_folder

@@ -161,6 +161,7 @@ def system_copies(names: Mapping[str, str], version: str | None, root: Path = Pa
             if own is not None and _is_earlier(own.name.removesuffix(".dist-info").rpartition("-")[2], version):
                 continue
             yield from (str(path) for name in (module, f"{module}.py") if (path := packages / name).exists())
+            yield from map(str, sorted(packages.glob(f"__pycache__/{module}.*.pyc")))
 
 
 def _folders(folder: Path, ending: str) -> Iterator[Path]:

@@ -1,55 +1,27 @@
 """Proof that a candidate is a task: red before the change, green after it, three times alike."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory, mkdtemp
-from threading import Event
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from outweigh.engine.checks.evaluate import CheckEvaluation
 from outweigh.engine.checks.untrusted_files import UnsafePathError
-from outweigh.engine.load_task import load_task
 from outweigh.engine.preflight import PreflightContext, TaskTries, try_task
 from outweigh.errors import quote_names
 from outweigh.mining.candidate import Candidate
-from outweigh.mining.choose_tests import ChangedTestFile, ChosenTests, TestEvidence, choose_tests
-from outweigh.mining.dependencies import DependencyError, InstalledDependencies
-from outweigh.mining.fix_text import FixText, read_fix_text
+from outweigh.mining.choose_tests import ChosenTests, TestEvidence, choose_tests
+from outweigh.mining.dependencies import DependencyError
 from outweigh.mining.leaks import find_leak
+from outweigh.mining.proof_bench import ProofBench, ProofContext, set_up_bench
 from outweigh.mining.proof_fault import ProofFault, UnprovenError
-from outweigh.mining.repository import HistoryRepository
-from outweigh.mining.runners.runner import Runner
-from outweigh.mining.task_writer import (
-    CHECK_NAME,
-    RUN_SCRIPT,
-    WORKSPACES,
-    HiddenFile,
-    MinedDraft,
-    connecting_lines,
-    read_hidden_files,
-    read_restored_files,
-    read_solution,
-    write_task_folder,
-)
+from outweigh.mining.task_writer import CHECK_NAME, RUN_SCRIPT, MinedDraft
 from outweigh.mining.test_results import TestResults
-from outweigh.mining.test_runs import SolutionFailedError, TestRuns
-from outweigh.mining.workspace_tree import (
-    UnsupportedFilesError,
-    create_repository,
-    is_leftover,
-    keep_workspace,
-    write_workspace,
-)
+from outweigh.mining.test_runs import SolutionFailedError
+from outweigh.mining.workspace_tree import UnsupportedFilesError
 from outweigh.model.failure import detail_line
-from outweigh.model.suite import SandboxSpec
-from outweigh.model.task import REPORTS_PREFIX, GitSource, Task
-from outweigh.ports.sandboxes import SandboxError, SandboxProvider
-from outweigh.workspace.cache import WorkspaceCache
-
-REPORT = "report"
-_SOLUTION_SECONDS = 120.0
-_OTHER_FILES = 4
+from outweigh.model.task import Task
+from outweigh.ports.sandboxes import SandboxError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,40 +56,6 @@ class FailedProof:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProofLimits:
-    """How long tests may take: after the change at most `longest_seconds`, and in every other run many times as long as
-    they took then, because other proofs may run beside them.
-    """
-
-    longest_seconds: float = 600.0
-    least_seconds: float = 120.0
-    times_measured: float = 20.0
-
-    def after(self, seconds: float) -> float:
-        """The limit of a run of tests that took so long after the change."""
-        return max(self.least_seconds, self.times_measured * seconds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProofContext:
-    """What proofs need. `find_runner` and `install` are asked once per candidate.
-
-    `install` gets the folder with the files of the base, which it must leave alone, and may raise DependencyError.
-    `scratch` is an existing folder for what a proof needs meanwhile, and `label` names its sandboxes.
-    """
-
-    history: HistoryRepository
-    sandboxes: SandboxProvider
-    sandbox: SandboxSpec
-    scratch: Path
-    label: str
-    find_runner: Callable[[Candidate], Runner | None]
-    install: Callable[[Candidate, Path], InstalledDependencies | None]
-    cancel: Event = field(default_factory=Event)
-    limits: ProofLimits = field(default_factory=ProofLimits)
-
-
 def prove(candidate: Candidate, context: ProofContext) -> ProvenTask | FailedProof:
     """Try a candidate in sandboxes. What is wrong with it becomes a FailedProof; nothing is written to the suite."""
     try:
@@ -140,7 +78,7 @@ def _prove(candidate: Candidate, context: ProofContext, folder: Path) -> ProvenT
     runner = context.find_runner(candidate)
     if runner is None:
         raise UnprovenError(ProofFault.NO_RUNNER)
-    bench = _set_up(candidate, context, folder, runner)
+    bench = set_up_bench(candidate, context, folder, runner)
     draft, green = _measure(bench)
     limit = context.limits.after(green.seconds)
     runs = bench.runs(draft)
@@ -172,150 +110,15 @@ def _prove(candidate: Candidate, context: ProofContext, folder: Path) -> ProvenT
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bench:
-    """Where one candidate is tried: its workspace in a repository of its own, and what to run there."""
-
-    candidate: Candidate
-    context: ProofContext
-    folder: Path
-    runner: Runner
-    dependencies: InstalledDependencies | None
-    fix: FixText
-    hidden: Mapping[str, HiddenFile]
-    commit: str
-    tries: PreflightContext
-
-    @property
-    def repository(self) -> Path:
-        return self.folder / WORKSPACES
-
-    def draft(self, others: Sequence[str]) -> MinedDraft:
-        """A task that runs the hidden tests and those of other files."""
-        reported = self.runner.report_format is not None
-        return MinedDraft(
-            candidate=self.candidate,
-            fix_text=self.fix,
-            hidden=self.hidden,
-            deleted=self.candidate.deleted_tests,
-            patch=read_solution(self.context.history, self.candidate),
-            command=self.runner.command([*self.hidden, *others], f"{REPORTS_PREFIX}{REPORT}"),
-            report=REPORT if reported else None,
-            report_format=self.runner.report_format,
-            dependencies=self.dependencies,
-            others=tuple(others),
-            restored=read_restored_files(self.context.history, self.candidate, others),
-            check_seconds=self.context.limits.longest_seconds,
-        )
-
-    def load(self, draft: MinedDraft, *, has_setup: bool = True) -> Task:
-        """The draft as a task, with words in place of the instruction that it does not have yet."""
-        folder = Path(mkdtemp(prefix="task-", dir=self.folder))
-        words = "Make the hidden tests pass."
-        write_task_folder(folder, draft, self.commit, self.repository, words, has_setup=has_setup)
-        return load_task(folder)
-
-    def runs(self, draft: MinedDraft) -> TestRuns:
-        task = self.load(draft, has_setup=False)
-        return TestRuns(task=task, context=self.tries, runner=self.runner, report=draft.report)
-
-    def own_command(self, draft: MinedDraft) -> str:
-        """The command that runs the same files as they are at the base."""
-        base = self.context.history.files(self.candidate.base)
-        files = [path for path in (*self.hidden, *draft.others) if path in base]
-        command = self.runner.command(files, f"{REPORTS_PREFIX}{REPORT}") if files else "true"
-        return "\n".join(("set -e", *connecting_lines(self.dependencies), command))
-
-    def changed_files(self) -> dict[str, ChangedTestFile]:
-        """The hidden files before and after the change."""
-        history, base = self.context.history, self.candidate.base
-        return {
-            path: ChangedTestFile(before=history.content(base, path), after=file.content)
-            for path, file in self.hidden.items()
-        }
-
-
-def _set_up(candidate: Candidate, context: ProofContext, folder: Path, runner: Runner) -> _Bench:
-    fix = read_fix_text(context.history, candidate)
-    create_repository(folder / WORKSPACES, context.history, borrow=True)
-    commit = write_workspace(context.history, candidate, fix, folder / WORKSPACES)
-    keep_workspace(folder / WORKSPACES, commit, candidate.short)
-    workspace = _OneWorkspace(WorkspaceCache(folder / "pristine"), folder / WORKSPACES, commit)
-    (folder / "tries").mkdir()
-    tries = PreflightContext(
-        sandboxes=context.sandboxes,
-        workspaces=workspace,
-        scratch=folder / "tries",
-        sandbox=context.sandbox,
-        label=f"{context.label}:{candidate.short}",
-        solution_timeout_seconds=_SOLUTION_SECONDS,
-        cancel=context.cancel,
-    )
-    return _Bench(
-        candidate=candidate,
-        context=context,
-        folder=folder,
-        runner=runner,
-        dependencies=context.install(candidate, workspace.pristine),
-        fix=fix,
-        hidden=read_hidden_files(context.history, candidate),
-        commit=commit,
-        tries=tries,
-    )
-
-
-class _OneWorkspace:
-    """The workspace that all drafts of one task share, so that it is prepared once."""
-
-    def __init__(self, cache: WorkspaceCache, repository: Path, commit: str) -> None:
-        self.lay_out = cache.lay_out
-        self.pristine = cache.prepare(
-            Task(
-                id=commit,
-                instruction="",
-                checks=(),
-                family=None,
-                expected_steps=(),
-                workspace=GitSource(repository=str(repository), commit=commit),
-                timeout_seconds=None,
-                tests_folder=None,
-                solution_folder=None,
-                checksum=commit,
-            )
-        )
-
-    def prepare(self, _task: Task) -> Path:
-        """The same for every draft."""
-        return self.pristine
-
-    def snapshot(self, _workspace: Path, _target: Path) -> Path:
-        """The files of the base: no check of a mined task compares with what its setup left, and copies take long."""
-        return self.pristine
-
-
-def _measure(bench: _Bench) -> tuple[MinedDraft, TestResults]:
+def _measure(bench: ProofBench) -> tuple[MinedDraft, TestResults]:
     """Run the hidden tests after the change, with other tests beside them as far as there is time for both."""
     limit = bench.context.limits.longest_seconds
-    for others in dict.fromkeys((_other_test_files(bench), ())):
+    for others in dict.fromkeys((bench.other_test_files(), ())):
         draft = bench.draft(others)
         green = bench.runs(draft).run(RUN_SCRIPT, solved=True, timeout_seconds=limit)
         if green.exit_code is not None:
             return draft, green
     raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s after the change")
-
-
-def _other_test_files(bench: _Bench) -> tuple[str, ...]:
-    """Some test files that the change leaves alone, those first that are named like the source files it changes."""
-    history, candidate = bench.context.history, bench.candidate
-    base, fix = history.files(candidate.base), history.files(candidate.fix)
-    stems = {PurePosixPath(path).stem.lower() for path in candidate.source_files}
-    unchanged = (path for path, entry in base.items() if fix.get(path) == entry and entry.is_file)
-    tests = [path for path in unchanged if bench.runner.is_test_file(path) and not is_leftover(path)]
-    tests.sort(key=lambda path: (not any(stem in PurePosixPath(path).stem.lower() for stem in stems), path))
-    with_tests = (
-        path for path in tests if bench.runner.changed_tests(path, None, history.content(candidate.base, path) or b"")
-    )
-    return tuple(islice(with_tests, _OTHER_FILES))
 
 
 def _with_names(draft: MinedDraft, chosen: ChosenTests) -> MinedDraft:

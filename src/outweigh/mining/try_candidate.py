@@ -20,7 +20,8 @@ from outweigh.mining.instruction.gather import gather_change
 from outweigh.mining.instruction.write import write_instruction
 from outweigh.mining.journal import CandidateState, MinedCandidate
 from outweigh.mining.plan_dependencies import plan_for_commit
-from outweigh.mining.proof import FailedProof, ProofContext, ProvenTask, prove
+from outweigh.mining.proof import FailedProof, ProvenTask, prove
+from outweigh.mining.proof_bench import ProofContext
 from outweigh.mining.proof_fault import ProofFault
 from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.detect import detect_runner, runner_for_command
