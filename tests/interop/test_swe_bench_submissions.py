@@ -10,6 +10,7 @@ from tests.conftest import Outweigh
 from outweigh.errors import UsageError
 from outweigh.interop.agent_sessions import MiniSweAgentImporter
 from outweigh.interop.swe_bench import SweBenchImporter
+from outweigh.interop.swe_bench_submissions import is_results_file
 from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
 from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import ImporterContract, read_all
@@ -166,3 +167,14 @@ def test_maps_in_one_folder_are_the_arms_of_their_names(tmp_path: Path) -> None:
     write(tmp_path / "claude.json", DETAILS)
 
     assert {run.trial.arm for run in runs_of(tmp_path)[0]} == {"gpt-5", "claude"}
+
+
+def test_a_file_with_many_members_and_no_outcome_is_told_apart_without_trying_every_reading(tmp_path: Path) -> None:
+    members = ", ".join(f'"figure {number}": {number}.25' for number in range(2_000))
+    other = tmp_path / "benchmark.json"
+    other.write_text(f'{{"metadata": {{{members}, "model": "resolved"}}}}')
+    results = tmp_path / "results.json"
+    results.write_text(f'{{"django__django-1": {{{members}, "note": "{{\\"resolved\\": [", "resolved": true}}}}')
+
+    assert not is_results_file(other)
+    assert is_results_file(results)

@@ -43,8 +43,9 @@ _GENERIC_FOLDERS = frozenset({"results", "instance_results", "evaluation", "eval
 _GENERIC_STEM = re.compile(r"(per_instance_details|per_instance|instance_results|results?|report|resolved|details)")
 _DATE = re.compile(r"^\d{8}[_-]")
 _INSTANCE = rb'"[\w.-]+__[\w.-]+-\d+"'
+# Strings and what is between them begin differently, so that no text is tried in two ways.
 _MAP_START = re.compile(
-    rb'^\s*\{\s*"[^"\\]{1,200}"\s*:\s*\{(?:"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[^{}\[\]"])*|\s|,)*"resolved"\s*:'
+    rb'^\s*\{\s*"[^"\\]{1,200}"\s*:\s*\{(?:"(?:[^"\\]|\\.)*+"|[^{}\[\]"])*?(?<=[{,\s])"resolved"\s*:', re.DOTALL
 )
 _OUTCOME_START = re.compile(rb"^\s*\{\s*" + _INSTANCE + rb"\s*:\s*(true|false)\b")
 _FACTS = ("total_instances", "submitted_instances", "resolved_instances", "unresolved_instances", "score")
