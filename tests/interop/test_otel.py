@@ -1,16 +1,20 @@
 """Traces of OpenTelemetry become runs: one for each trace, or for each agent in it."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.interop.imported import SAMPLES, copied_sample, imported_runs, passes
+from tests.interop.imported import imported_runs, passes
 
 from outweigh.errors import EvidenceError
 from outweigh.interop.otel import OtelImporter
 from outweigh.model.failure import Status
 from outweigh.testing.importer_contract import ImporterContract
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "otel"
+"""Files of the SDK itself."""
 
 NO_CACHE = frozenset({"input_tokens"})
 """Models without cache writes report only cache reads; all other input is fresh."""
@@ -82,11 +86,11 @@ class TestRealFiles(ImporterContract):
         return OtelImporter()
 
     def example(self, folder: Path) -> Path:
-        return copied_sample("otel", folder)
+        return Path(shutil.copytree(EXAMPLE, folder / "otel"))
 
 
 def test_files_of_the_sdk_become_two_arms_on_the_same_tasks() -> None:
-    runs, _ = imported_runs(OtelImporter(), SAMPLES / "otel")
+    runs, _ = imported_runs(OtelImporter(), EXAMPLE)
 
     assert passes(runs) == {
         "sums-agent@1.2 adder large": [True, True, True, True],
