@@ -123,8 +123,12 @@ class TestPython:
             "--exclude-newer 2023-05-01 -r pyproject.toml pytest",
             "--exclude-newer 2023-06-01 -r pyproject.toml pytest",
             "-r pyproject.toml pytest",
+            # Without the project itself, in case that it cannot be built.
+            "--exclude-newer 2023-05-01 -r pyproject.toml --extra tests pytest",
+            "--exclude-newer 2023-05-01 -r pyproject.toml pytest",
             "--exclude-newer 2023-05-01 pytest",
         ]
+        assert [len(attempt) for attempt in planned(files).fallbacks] == [3, 3, 3, 3, 3, 2, 2, 2]
 
     def test_versions_come_from_a_lock_of_uv_where_there_is_one(self) -> None:
         files = {"pyproject.toml": f'{PYPROJECT}[dependency-groups]\ndev = ["x"]\n', "uv.lock": "version = 1\n"}

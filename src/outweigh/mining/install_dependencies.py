@@ -47,6 +47,9 @@ _SETTINGS = {
     "UV_NO_CONFIG": "1",
     "UV_PYTHON_DOWNLOADS": "never",
     "UV_NO_PROGRESS": "1",
+    # On a busy machine compiling takes longer than uv waits for, and what was installed would be given up.
+    "UV_COMPILE_BYTECODE_TIMEOUT": "0",
+    "UV_HTTP_TIMEOUT": "300",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
     "npm_config_audit": "false",

@@ -64,11 +64,9 @@ def python_attempts(
     for wanted in dict.fromkeys((everything, least)):
         for limit in limits:
             yield (create, " ".join(f"uv pip install -q --compile-bytecode {limit} {wanted}".split()), *link)
-    # A project that cannot be built is connected with the environment by its path.
-    yield (
-        create,
-        " ".join(f"uv pip install -q --compile-bytecode {limits[0]} {_without_project(manifests, common)}".split()),
-    )
+    # A project that cannot be built is connected with the environment by its path; manifests may tell what it needs.
+    for wanted in dict.fromkeys((*((everything, least) if link else ()), _without_project(manifests, common))):
+        yield create, " ".join(f"uv pip install -q --compile-bytecode {limits[0]} {wanted}".split())
 
 
 def _wanted(manifests: PythonManifests, common: Sequence[str]) -> str:
