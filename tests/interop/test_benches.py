@@ -153,6 +153,15 @@ def test_jobs_of_one_arm_are_repeats_and_jobs_of_others_are_not(tmp_path: Path) 
     assert notes.arm_facts["goose_gpt-5"] == {"accuracy": [1.0, 1.0], "resolved": [1, 1]}
 
 
+def test_results_that_list_what_was_resolved_are_not_swe_benchs(tmp_path: Path) -> None:
+    results = {"results": [tb_trial("one", 1)], "resolved_ids": ["one"], "unresolved_ids": [], "accuracy": 1.0}
+    path = write(tmp_path / "job" / "results.json", results)
+
+    assert TerminalBenchImporter().recognises(tmp_path)
+    assert not SweBenchImporter().recognises(path)
+    assert not SweBenchImporter().recognises(tmp_path)
+
+
 def test_results_with_a_name_in_front_are_the_jobs_of_that_arm(tmp_path: Path) -> None:
     for number, name in enumerate(("terminus_run1_results.json", "terminus_run2_results.json", "goose_results.json")):
         trial = tb_trial("one", 1, id=f"{number}", is_resolved=number > 0)

@@ -70,6 +70,8 @@ def is_results_file(path: Path) -> bool:
     if not any(mark in start for mark in (b'"resolved', b'"total_instances"', b'"leaderboards"', b'"model_patch"')):
         return False
     keys = _top_level(path)
+    if isinstance(keys.get("results"), list):
+        return False  # terminal-bench lists what was resolved, too, beside its trials
     return (
         isinstance(keys.get("resolved_ids", keys.get("resolvedIds")), list)
         or (isinstance(keys.get("resolved"), list) and keys.keys() <= _LIST_KEYS)
