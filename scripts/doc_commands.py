@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/ladders.md",
     "docs/bisect.md",
     "docs/triggers.md",
+    "docs/history.md",
 )
 IN_REPOSITORY = ("docs/try.md",)
 """Documents whose commands are run in a repository of their own, where no coding agent is installed."""

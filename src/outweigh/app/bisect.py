@@ -282,7 +282,7 @@ class _Tally:
             if chance >= DRIFT_LEVEL:
                 yield (
                     f"the good end {good} passes {word} often now than when the search began ({format_percent(chance)} "
-                    "probable), so the provider, the agent or the machine has changed meanwhile. That is no step of "
+                    "probable), so the provider, the agent or the machine has changed since then. That is no step of "
                     "the set-up; search again in a new store with -o."
                 )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from outweigh.errors import UsageError
 from outweigh.ports.reporters import Reporter
 from outweigh.report.document import Figure, Report, unfolded
+from outweigh.report.history_page import HistoryCsvReporter
 from outweigh.report.json_output import JsonReporter
 from outweigh.report.ladder_csv import LadderCsvReporter
 from outweigh.report.render_csv import csv_table
@@ -66,6 +67,7 @@ _FORMATS: Mapping[str, Reporter] = {
 }
 
 LADDER_FILES = ReportFiles("ladder", {**_FORMATS, ".csv": LadderCsvReporter(), ".tex": TexReporter()})
+HISTORY_FILES = ReportFiles("history", {**_FORMATS, ".csv": HistoryCsvReporter()})
 PARTS_FILES = ReportFiles("parts", {**_FORMATS, ".tex": TexReporter()})
 TRIGGER_FILES = ReportFiles("triggers", _FORMATS)
 

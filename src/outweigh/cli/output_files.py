@@ -1,15 +1,15 @@
-"""The files that `-o` of `ladder`, `parts verdict` and `suite triggers` writes.
+"""The files that `-o` of `ladder`, `parts verdict`, `suite triggers` and `history` writes.
 
 Loaded only where there are any: formats take time.
 """
 
 from collections.abc import Sequence
 
-from outweigh.app.report_files import LADDER_FILES, PARTS_FILES, TRIGGER_FILES, ReportFiles
+from outweigh.app.report_files import HISTORY_FILES, LADDER_FILES, PARTS_FILES, TRIGGER_FILES, ReportFiles
 from outweigh.report.document import Report
 from outweigh.report.formatting import escape_controls
 
-__all__ = ["LADDER_FILES", "PARTS_FILES", "TRIGGER_FILES", "write_files"]
+__all__ = ["HISTORY_FILES", "LADDER_FILES", "PARTS_FILES", "TRIGGER_FILES", "write_files"]
 
 
 def write_files(files: ReportFiles, report: Report, targets: Sequence[str]) -> None:

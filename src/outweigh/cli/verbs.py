@@ -45,6 +45,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "verdict": _verb("verdict", "decide whether the candidate improved and may ship"),
         "report": _verb("report", "write one page about a baseline and its candidates"),
         "view": _verb("view", "browse experiments and runs in a browser"),
+        "history": _verb("history", "show a suite over time, and which task flipped when"),
         "compare": _verb("compare", "compare two arms number by number"),
         "diff": _verb("diff", "compare two runs step by step"),
     },

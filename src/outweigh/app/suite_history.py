@@ -1,0 +1,100 @@
+"""Read many stores as the history of their suites: every arm of every store is a point."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from outweigh.app.decide import DecideRequest, decide
+from outweigh.app.evidence import EvidenceRequest, read_evidence
+from outweigh.app.observer import Notify
+from outweigh.app.open_runs import open_runs
+from outweigh.errors import EvidenceError, OutweighError, UsageError
+from outweigh.score.run_score import Score
+from outweigh.store.arm_versions import suite_arm
+from outweigh.store.bundled_stores import expand_bundle
+from outweigh.store.find_stores import find_marked_stores, find_stores
+from outweigh.store.records import RECORDS_SUFFIX
+from outweigh.store.store import StoreSet
+from outweigh.verdict.suite_history import ArmHistory, HistoryPoint, arm_histories
+
+NO_SUITE = "records without a suite"
+
+
+def read_history(
+    paths: Sequence[str], *, suite: str | None, arms: Sequence[str], skip_invalid: bool, notify: Notify
+) -> tuple[ArmHistory, ...]:
+    """The history of every arm; `suite` and `arms` keep those alone. An unreadable store is left out and named."""
+    points: list[HistoryPoint] = []
+    seen: set[tuple[object, ...]] = set()
+    for path in _stores(paths):
+        try:
+            stores = open_runs([path], {}, "outweigh history", notify)
+            points += _points(EvidenceRequest(stores=stores, skip_invalid=skip_invalid), path, seen)
+        except OutweighError as fault:
+            notify(f"{path} is left out: {fault}")
+    found = [each for each in points if (suite is None or each.suite == suite) and (not arms or each.arm in arms)]
+    if not found:
+        raise EvidenceError("there is no run of such a suite and arm. Name stores, or a folder that holds them.")
+    return arm_histories(found)
+
+
+def _stores(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        expanded = expand_bundle(path)
+        if list(expanded) != [path] or not Path(path).is_dir():
+            yield from map(str, expanded)
+            continue
+        found = find_stores(Path(path))
+        if not found:
+            raise UsageError(f"{path} holds no store. Name one, or a folder of stores.")
+        for store in found:
+            yield from map(str, _files_of_records(store) or [store])
+
+
+def _files_of_records(folder: Path) -> list[Path]:
+    """The files of a plain folder, each of which is a point of its own; none where the folder is one store."""
+    if not folder.is_dir() or next(find_marked_stores(folder, 0), None) is not None:
+        return []
+    files = sorted(folder.glob(f"*{RECORDS_SUFFIX}"))
+    return files if not any("judg" in file.name for file in files) else []
+
+
+def _points(request: EvidenceRequest, path: str, seen: set[tuple[object, ...]]) -> Iterator[HistoryPoint]:
+    """A point for every arm that has runs which no earlier store had."""
+    evidence, experiment = read_evidence(request), request.stores.experiment
+    decisions = _decisions(request.stores, request)
+    for arm, scores in evidence.arms.items():
+        runs = [run for run in scores if run.counted and (run.started_at is None or _identity(run) not in seen)]
+        seen.update(map(_identity, runs))
+        if not runs:
+            continue
+        agents = evidence.setups[arm].agents if arm in evidence.setups else {}
+        origin = None if experiment is None else experiment.origins.get(arm)
+        prints = {run.arm_fingerprint for run in runs}
+        yield HistoryPoint(
+            store=path,
+            suite=NO_SUITE if experiment is None else experiment.suite,
+            arm=arm if experiment is None else suite_arm(arm, experiment.versions),
+            version=arm,
+            fingerprint=prints.pop() if len(prints) == 1 else None,
+            origin=None if origin is None else origin.commit,
+            agents=tuple(sorted({f"{agent.name} {agent.version or ''}".strip() for agent in agents})),
+            models=tuple(sorted({agent.model for agent in agents if agent.model})),
+            decision=decisions.get(arm),
+            runs=runs,
+        )
+
+
+def _identity(run: Score) -> tuple[object, ...]:
+    """What a run and its copies in other stores share."""
+    return run.task_id, run.task_checksum, run.arm_fingerprint, run.started_at
+
+
+def _decisions(stores: StoreSet, request: EvidenceRequest) -> dict[str, str]:
+    """The verdict of the store about each candidate, earlier versions too; none where it cannot decide."""
+    if stores.experiment is None:
+        return {}
+    try:
+        found = decide(DecideRequest(evidence=request))
+    except OutweighError:
+        return {}
+    return {each.name: each.decision.value for each in (*found.earlier, *found.candidates)}
