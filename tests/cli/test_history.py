@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.two_sides import Project
 
 from outweigh.cli.main import main
 
@@ -75,3 +76,20 @@ def test_pages_and_tables_are_written(tmp_path: Path) -> None:
 def test_a_folder_without_stores_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", str(tmp_path)]) == 2
     assert "holds no store" in capsys.readouterr().err
+
+
+def test_a_ci_job_feeds_the_history_and_replaces_the_copy_of_the_same_head(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GITHUB_ACTIONS", "GITLAB_CI", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    project, kept = Project(tmp_path), tmp_path / "history"
+    commit = project.branch("better", {"CLAUDE.md": "The answer is 42.\n"})
+
+    for _ in range(2):
+        main(["ci", *project.sides("better"), "--history", str(kept)])
+
+    assert [folder.name for folder in kept.iterdir()] == [f"suite-{commit[:10]}"]
+    arms = {arm["arm"]: arm["points"] for arm in history(capsys, str(kept))["arms"]}
+    assert {arm: points[0]["pass_rate"]["value"] for arm, points in arms.items()} == {"base": 0.0, "head": 1.0}
+    assert arms["head"][0]["commit"] == commit

@@ -146,3 +146,11 @@ def test_a_search_goes_on_in_the_next_store(tmp_path: Path) -> None:
 
 def test_one_character_is_too_little_to_search_for(reader: Reader) -> None:
     assert "Write at least 2 characters." in reader.ask("/search?q=x").text
+
+
+def test_the_history_of_a_suite_is_a_page(reader: Reader) -> None:
+    page = reader.ask("/history")
+
+    assert page.status == 200
+    assert "the change is against the line above, on shared tasks only" in page.text
+    assert 'aria-label="Breadcrumb"' in page.text

@@ -15,7 +15,7 @@ from outweigh.app.observer import Notify, RunObserver
 from outweigh.app.report import REPORTERS, ReportRequest, ReportResult, report
 from outweigh.app.run import run_suite
 from outweigh.app.run_request import RunPreview, RunRequest
-from outweigh.app.suite_selection import choose_suite, nothing_to_compare
+from outweigh.app.suite_selection import HEAD, choose_suite, nothing_to_compare
 from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
@@ -36,8 +36,11 @@ from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.report.verdict_summary import decision_reason
 from outweigh.store.durable_files import make_folder, write_atomic
+from outweigh.store.experiment_file import EXPERIMENT_FILE
+from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.store import Store, StoreSet
 
+HEAD_DIGITS = 10
 COMMENT_FILE, REPORT_NAME = "comment.md", "report"
 UNFINISHED = (EndReason.INCOMPLETE, EndReason.BUDGET, EndReason.STOPPED, EndReason.UNJUDGED)
 """Ends of a run that fail the job, whatever the records decide so far."""
@@ -48,11 +51,13 @@ class CiRequest:
     """What to run, between which two commits, and what the candidate is required to be.
 
     `ledger` is the file with the repository's verdicts; without one it lies beside the pins, or beside the store.
+    `history` is a folder that the records are copied to, one folder for each head.
     """
 
     run: RunRequest
     require: str = "improved"
     ledger: Path | None = None
+    history: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +88,19 @@ def run_ci(request: CiRequest, host: CiHost, observer: RunObserver, warn: Notify
         ended = run_suite(suite, run, observer)
         if isinstance(ended, RunPreview) or ended is EndReason.INTERRUPTED:
             return ended
+        if request.history is not None:
+            keep_records(folder, request.history / f"{suite.spec.name}-{suite.origins[HEAD].commit[:HEAD_DIGITS]}")
         return step.decide(ended, request.require, request.ledger or default_ledger(run.reuse, step.folder))
+
+
+def keep_records(store: Path, target: Path) -> None:
+    """Copy what `outweigh history` reads of a store: its records and what it was for. An earlier copy is replaced."""
+    try:
+        make_folder(target)
+        for file in (*store.glob(f"*{RECORDS_SUFFIX}"), store / EXPERIMENT_FILE):
+            write_atomic(target / file.name, [file.read_bytes()])
+    except OSError as fault:
+        raise UsageError(f"--history {target} cannot be written: {fault.strerror}. Name another folder.") from fault
 
 
 def _why_not_run(suite: LoadedSuite, host: CiHost) -> str | None:

@@ -22,13 +22,14 @@ class _Options(RunOptions):
 
     require: str
     ledger: str | None
+    history: str | None
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit with the worse of `run` and `verdict`; 0 where there is nothing to judge, or nothing to judge it with."""
     options, host = build_parser().parse_command(arguments, _Options()), current_host()
-    file = None if options.ledger is None else Path(options.ledger)
-    request = CiRequest(run=options.run_request(), require=options.require, ledger=file)
+    file, history = (None if name is None else Path(name) for name in (options.ledger, options.history))
+    request = CiRequest(run=options.run_request(), require=options.require, ledger=file, history=history)
     result = run_ci(request, host, ConsoleObserver(options.events), lambda text: _warn(host, text))
     if isinstance(result, RunPreview):
         print_preview(result)
@@ -71,5 +72,8 @@ def build_parser() -> Parser:
         "--ledger",
         metavar="FILE",
         help="the verdicts of this repository (default: ledger.log beside the pins of --reuse, or beside the store)",
+    )
+    group.add_argument(
+        "--history", metavar="DIR", help="copy the records into a folder below this one, for `outweigh history`"
     )
     return parser

@@ -56,6 +56,7 @@ def make_viewer(catalogue: StoreCatalogue, token: str | None = None) -> Starlett
         routes=[
             Route("/", viewer.home, methods=["GET"]),
             Route("/task", viewer.task, methods=["GET"]),
+            Route("/history", viewer.history, methods=["GET"]),
             Route("/search", viewer.search, methods=["GET"]),
             viewer.store_route("", viewer.experiment),
             viewer.store_route("/runs", _runs),
@@ -102,6 +103,19 @@ class _Viewer:
         if page is None:
             raise HTTPException(404, "No experiment here has runs of this task.")
         return HTMLResponse(page)
+
+    def history(self, request: Request) -> Response:
+        """The page of `outweigh history` over all stores, or over those of one suite."""
+        from outweigh.app.suite_history import read_history  # noqa: PLC0415 - it decides about every store
+        from outweigh.report.history_page import history_report  # noqa: PLC0415
+        from outweigh.report.render_html import HtmlReporter  # noqa: PLC0415
+
+        paths = [str(store.index.path) for store in self._catalogue.stores() if not store.index.is_running()]
+        suite = request.query_params.get("suite")
+        found = read_history(paths, suite=suite, arms=(), skip_invalid=True, notify=lambda _: None)
+        trail = element("p", link("outweigh", "/"), " › history")
+        page = _with_trail(HtmlReporter().render(history_report(found)), trail)
+        return HTMLResponse(page, headers={"Content-Security-Policy": _report_policy(page)})
 
     def search(self, request: Request) -> Response:
         asked = request.query_params
@@ -187,7 +201,10 @@ def _diff(request: Request, store: ViewedStore) -> Html:
 
 def _frame_report(page: str, store: ViewedStore) -> Html:
     """The file that `outweigh report` writes, with a line of links above it."""
-    trail = element("p", link("outweigh", "/"), " › ", store_link(store), " › report")
+    return _with_trail(page, element("p", link("outweigh", "/"), " › ", store_link(store), " › report"))
+
+
+def _with_trail(page: str, trail: Html) -> Html:
     # Only the first such tag is one: everything from records is escaped.
     return Html(_MAIN.sub(lambda found: f'{found[0]}<nav aria-label="Breadcrumb">{trail}</nav>\n', page, count=1))
 
