@@ -53,7 +53,7 @@ class TestLaterCopies:
 class TestSystemCopies:
     def test_copies_of_the_machine_itself_are_found_unless_they_are_surely_earlier(self, tmp_path: Path) -> None:
         packages = tmp_path / "lib/python3/dist-packages"
-        for name in ("kettle", "kettle-2.0.dist-info", "other"):
+        for name in ("kettle", "kettle-2.0.dist-info", "other/_vendor/kettle"):
             (packages / name).mkdir(parents=True)
         compiled = tmp_path / "local/lib/python3.11/site-packages/__pycache__"
         compiled.mkdir(parents=True)
@@ -67,16 +67,18 @@ class TestSystemCopies:
         later = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "1.0.0", tmp_path)]
         earlier = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "3.0.0", tmp_path)]
 
+        vendored = "lib/python3/dist-packages/other/_vendor/kettle"
         unversioned = [
             "local/lib/python3.11/site-packages/kettle.py",
             "local/lib/python3.11/site-packages/__pycache__/kettle.cpython-311.pyc",
         ]
         assert later == [
             "share/nodejs/kettle",
+            vendored,
             "lib/python3/dist-packages/kettle",
             *unversioned,
         ]
-        assert earlier == unversioned
+        assert earlier == [vendored, *unversioned]
 
 
 class TestConnecting:

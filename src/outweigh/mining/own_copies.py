@@ -142,9 +142,13 @@ def later_copies(folder: Path, names: Mapping[str, str], version: str | None) ->
                 yield path.relative_to(folder).as_posix()
     if "python" in names:
         module = normal_name(names["python"]).replace("-", "_")
-        for vendored in ("_vendor", "vendored", "_vendored", "extern", "vendor"):
-            for path in _folders(folder, f"{vendored}/{module}"):
-                yield path.relative_to(folder).as_posix()
+        yield from (path.relative_to(folder).as_posix() for path in _vendored(folder, module))
+
+
+def _vendored(folder: Path, module: str) -> Iterator[Path]:
+    """Copies of a module that other packages carry; nothing says of which version they are."""
+    for place in ("_vendor", "vendored", "_vendored", "extern", "vendor"):
+        yield from _folders(folder, f"{place}/{module}")
 
 
 def system_copies(names: Mapping[str, str], version: str | None, root: Path = Path("/usr")) -> Iterator[str]:
@@ -157,6 +161,7 @@ def system_copies(names: Mapping[str, str], version: str | None, root: Path = Pa
     if "python" in names:
         module = normal_name(names["python"]).replace("-", "_")
         for packages in sorted(path for pattern in _SYSTEM_PACKAGES for path in root.glob(pattern)):
+            yield from map(str, _vendored(packages, module))
             own = _distribution(packages, names["python"])
             if own is not None and _is_earlier(own.name.removesuffix(".dist-info").rpartition("-")[2], version):
                 continue
