@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from outweigh.cli.exit_codes import EXIT_CODE_MEANINGS
-from outweigh.cli.verbs import COMMON, GROUPS, ROOT, Verb, walk_verbs
+from outweigh.cli.verbs import COMMON, GROUPS, MOVED, ROOT, Verb, walk_verbs
 
 
 def program_help() -> str:
@@ -57,10 +57,13 @@ def unknown_verb(words: Sequence[str], verb: Verb, unknown: str) -> str:
 
 
 def _nearest(words: Sequence[str], verb: Verb, unknown: str) -> str | None:
-    """All words of the verb whose last word is the nearest; of several with that last word, the one below `words`."""
+    """All words of the verb whose last word is the nearest; of several with that last word, the one below `words`, else
+    the one that once had the word alone.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
 
     names = {path[-1]: " ".join(path) for path, _ in reversed(walk_verbs())}
+    names |= {name: " ".join(path) for name, path in MOVED.items()}
     names |= {name: " ".join((*words, name)) for name in verb.below}
     near = get_close_matches(unknown, names, n=1)
     return names[near[0]] if near else None
