@@ -282,7 +282,11 @@ def a_batch(tmp_path: Path) -> Path:
 COPIED: dict[str, tuple[Callable[[Path], Path], int, str | None]] = {
     "harbor": (lambda path: a_job(path / "job", [a_trial(1, "one"), a_trial(2, "two")]), 2, "results are there twice"),
     "collected": (lambda path: a_folder(path / "results"), 1, None),
-    "terminal-bench": (lambda path: tb_run(path / "runs-of-tb" / "one", tb_trial("x", 1)).parent, 1, None),
+    "terminal-bench": (
+        lambda path: tb_run(path / "runs-of-tb" / "one", tb_trial("x", 1)).parent,
+        1,
+        "was not counted again",
+    ),
     "skill-creator": (a_scored_folder, 2, "was not counted again"),
     "swe-bench": (swe_logs, 1, "as a copy would; it is left out"),
     "claude-code": (sessions, 2, "was not counted again"),
@@ -330,8 +334,6 @@ def two_contents(tmp_path: Path) -> dict[str, Path]:
     write(tmp_path / "swe" / "logs" / "second" / "model" / "a__a-1" / "report.json", other)
     harbor = a_job(tmp_path / "harbor" / "one", [a_trial(1, "one")]).parent
     a_job(harbor / "two", [a_trial(1, "one", 0)])
-    terminal = tb_run(tmp_path / "tb" / "one", tb_trial("x", 1)).parent
-    tb_run(terminal / "two", tb_trial("x", 1, is_resolved=False))
     tau = tau_results(write(tmp_path / "tau" / "a.json", b""), a_simulation()).parent
     tau_results(tau / "b.json", a_simulation(duration=99.0))
     collected = a_folder(tmp_path / "collected")
@@ -342,14 +344,13 @@ def two_contents(tmp_path: Path) -> dict[str, Path]:
     return {
         "swe-bench": swe,
         "harbor": harbor,
-        "terminal-bench": terminal,
         "tau": tau,
         "collected": collected,
         "table": table,
     }
 
 
-@pytest.mark.parametrize("format_name", ["swe-bench", "harbor", "terminal-bench", "tau", "collected", "table"])
+@pytest.mark.parametrize("format_name", ["swe-bench", "harbor", "tau", "collected", "table"])
 def test_one_id_with_two_contents_is_refused(refused: Any, tmp_path: Path, format_name: str) -> None:
     sentence = refused(format_name, two_contents(tmp_path)[format_name])
 

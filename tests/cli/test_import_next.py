@@ -1,7 +1,7 @@
 """The command that an import ends with: it works when it is pasted, and it knows what was imported before."""
 
-import os
 import shutil
+from contextlib import chdir
 from pathlib import Path
 from shlex import split
 from tempfile import TemporaryDirectory
@@ -114,11 +114,10 @@ def test_the_arm_whose_name_says_less_is_the_baseline(outweigh: Any, tmp_path: P
 @pytest.mark.parametrize("name", ["with space", "it's", 'say "hi"', "-home-me-app", "--fast", "a=b", "$HOME;ls"])
 def test_any_name_of_an_arm_or_folder_can_be_pasted(outweigh: Any, tmp_path: Path, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
-    os.chdir(tmp_path)
+    with chdir(tmp_path):
+        answer = outweigh("import", a_table(Path("all.csv"), "plain", quoted), f"--output={name}")
 
-    answer = outweigh("import", a_table(Path("all.csv"), "plain", quoted), f"--output={name}")
-
-    verdict = outweigh(*next_command(answer.out))
+        verdict = outweigh(*next_command(answer.out))
     assert f"{name} against plain" in verdict.out or f"plain against {name}" in verdict.out
 
 
@@ -170,15 +169,26 @@ def test_of_several_sources_the_one_that_is_refused_is_named(outweigh: Any, tmp_
 
 def test_a_folder_is_read_as_one_format_and_what_else_lies_in_it_is_named(outweigh: Any, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    for harness in ("inspect", "harbor", "promptfoo"):
+    for harness in ("inspect", "promptfoo"):
         shutil.copytree(EXAMPLES / harness, results / harness)
 
     answer = outweigh("import", str(results), "-o", str(tmp_path / "runs"))
 
     assert "read as inspect" in answer.out
     assert f"{results} was read as inspect, and holds more that was not read:" in answer.err
-    assert f"  outweigh import harbor {results / 'harbor' / 'jobs'} -o RUNS" in answer.err
     assert f"  outweigh import promptfoo {results / 'promptfoo' / 'output.json'} -o RUNS" in answer.err
+
+
+def test_a_folder_that_is_of_two_formats_asks_for_one(outweigh: Any, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    for harness in ("inspect", "harbor"):
+        shutil.copytree(EXAMPLES / harness, results / harness)
+
+    answer = outweigh("import", str(results), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert "FORMAT being one of harbor, inspect." in answer.err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_what_a_format_reads_along_with_its_own_is_nothing_left_aside(outweigh: Any, tmp_path: Path) -> None:
