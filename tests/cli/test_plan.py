@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import chdir
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -319,8 +320,11 @@ def test_every_format_is_offered(outweigh: Any) -> None:
         (("--components", "true=0,runs=0"), "leaves nothing to plan for"),
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused(outweigh: Any, arguments: tuple[str, ...], expected: str) -> None:
-    assert expected in refusal(outweigh("plan", *arguments), 2)
+def test_a_question_that_makes_no_sense_is_refused(
+    outweigh: Any, tmp_path: Path, arguments: tuple[str, ...], expected: str
+) -> None:
+    with chdir(tmp_path):  # a folder without a store that could be meant
+        assert expected in refusal(outweigh("plan", *arguments), 2)
 
 
 @pytest.mark.parametrize(
