@@ -14,7 +14,7 @@ from outweigh.cli.main import main
 from outweigh.report.ci_outcome import MOST_PAGE_CHARACTERS, comment_marker
 from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.report.verdict_summary import decision_reason
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 SOLVES = {"CLAUDE.md": "The answer is 42.\n"}
 MANY: dict[str, Any] = {"tasks": 8, "repeats": 5, "policy": {"gates": ["pass_rate"]}}

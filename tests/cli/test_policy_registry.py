@@ -17,7 +17,7 @@ from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
 from outweigh.report.render_text import TextReporter
 from outweigh.report.self_check_page import self_check_report
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion
 from outweigh.verdict.decision import Decision, PolicySource

@@ -19,7 +19,7 @@ from outweigh.model.line_seal import seal, unseal
 from outweigh.store.choice_file import CHOICES_FILE, read_choices
 from outweigh.store.experiment_file import EXPERIMENT_FILE, read_experiment
 from outweigh.store.run_store import FolderRunStore
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.testing.builders import a_run
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]

@@ -13,7 +13,7 @@ from outweigh.errors import UsageError
 from outweigh.model.look_plan import plan_even_looks
 from outweigh.model.suite import PolicySpec
 from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, read_experiment, remove_experiment
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.store.write_experiment import write_experiment
 from outweigh.verdict.policy import check_policy
 

@@ -18,7 +18,7 @@ from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.store.arm_versions import ArmVersion
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.run_store import FolderRunStore
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.testing.builders import a_run
 from outweigh.web.progress import format_time_left
 

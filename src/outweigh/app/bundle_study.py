@@ -27,9 +27,10 @@ from outweigh.store.bundled_stores import BUNDLE_SUFFIX, STORES_FOLDER
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.run_artifacts import safe_file_name
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
 from outweigh.store.store_files import files_to_keep
 from outweigh.store.store_lock import is_engine_running
+from outweigh.store.store_set import StoreSet
 
 _SHOWN_SECRETS = 5
 _CHUNK_BYTES = 2**20

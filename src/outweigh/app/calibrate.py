@@ -18,7 +18,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.score.judge_scores import HumanLabel, JudgeRule, LabelAgreement
 from outweigh.store.judging_file import write_calibration
 from outweigh.store.records import RecordReader
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 LABEL_WORDS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "good"), True),

@@ -22,7 +22,7 @@ from outweigh.model.plugin_files import PLUGIN_FOLDER
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, age_in_days
 from outweigh.score.composite import Profile
 from outweigh.store.experiment_file import ExperimentFile
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.tried_versions import candidates_to_count
 

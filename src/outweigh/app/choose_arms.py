@@ -14,7 +14,7 @@ from msgspec import Struct
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
 from outweigh.report.formatting import option_words
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 SHOWN_ARMS = 20
 _BASELINE_NAMES = frozenset({"baseline", "base", "control", "none", "reference", "without"})

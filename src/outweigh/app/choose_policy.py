@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
 from outweigh.model.suite import PolicySpec
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.verdict.configured_policy import ConfiguredPolicy, PolicyArguments
 from outweigh.verdict.decision import PolicySource, Verdict
 from outweigh.verdict.policy import POLICIES, Policies, configure_policy, suite_arguments

@@ -38,7 +38,8 @@ from outweigh.report.verdict_summary import decision_reason
 from outweigh.store.durable_files import make_folder, write_atomic
 from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.records import RECORDS_SUFFIX
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
+from outweigh.store.store_set import StoreSet
 
 HEAD_DIGITS = 10
 COMMENT_FILE, REPORT_NAME = "comment.md", "report"

@@ -6,7 +6,7 @@ from outweigh.app.decide import DecideRequest, decide
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.errors import OutweighError
 from outweigh.report.verdict_sentence import effect_sentence
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 
 def decisions_of_store(store: Path) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from outweigh.prices import price_tables
 from outweigh.report.correction_lines import describe_correction
 from outweigh.score.composite import Profile
 from outweigh.score.objective import Change
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 
 class EvidenceRequest(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.report.render_csv import run_columns, run_rows
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.records import RECORDS_SUFFIX
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 Warn = Callable[[str], None]
 """Where warnings about the records go."""

@@ -27,7 +27,7 @@ from outweigh.score.run_score import Score
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import make_folder, open_atomic
 from outweigh.store.run_artifacts import read_run_trajectory, safe_file_name
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.transcript.atif import AtifTrajectory
 from outweigh.version import __version__
 

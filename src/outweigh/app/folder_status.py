@@ -22,8 +22,9 @@ from outweigh.report.verdict_sentence import effect_sentence, join_words
 from outweigh.store.arm_versions import versions_of
 from outweigh.store.experiment_changes import changed_rules, check_experiment
 from outweigh.store.experiment_file import ExperimentFile
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
 from outweigh.store.store_files import record_files
+from outweigh.store.store_set import StoreSet
 
 MOST_RECORD_BYTES = 30_000_000
 """Records that are read for a status; of a larger store only the place is said, so that the answer comes at once."""

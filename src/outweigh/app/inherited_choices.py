@@ -23,8 +23,9 @@ from outweigh.model.run_record import RunRecord
 from outweigh.model.tiers import InheritSpec
 from outweigh.store.choice_file import CHOICES_FILE, choices_by_arm, read_choices
 from outweigh.store.experiment_file import ExperimentFile
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
 from outweigh.store.store_files import record_files
+from outweigh.store.store_set import StoreSet
 
 _RESTORE = "Restore the store from a backup, or run into another folder with -o."
 

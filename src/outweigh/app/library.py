@@ -22,7 +22,8 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.model.codec import LocatedRecord, OnInvalid, Record
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.run_record import RunRecord
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
+from outweigh.store.store_set import StoreSet
 from outweigh.verdict.policy import POLICIES
 
 PathName = str | os.PathLike[str]

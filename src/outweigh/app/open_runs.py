@@ -11,7 +11,8 @@ from outweigh.errors import UsageError
 from outweigh.model.codec import LocatedRecord, OnInvalid, looks_collected
 from outweigh.store.bundled_stores import expand_bundle
 from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX, STANDARD_INPUT
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
+from outweigh.store.store_set import StoreSet
 
 if TYPE_CHECKING:
     from outweigh.interop.table.guess_columns import GuessedColumns

@@ -15,8 +15,8 @@ from outweigh.model.pricing import ModelPrices, PriceTable, PriceTables
 from outweigh.prices import GenaiPrices, read_prices
 from outweigh.report.render_csv import escape_formula
 from outweigh.store.records import RECORDS_SUFFIX
-from outweigh.store.store import StoreSet
 from outweigh.store.store_files import files_to_keep
+from outweigh.store.store_set import StoreSet
 
 
 def tabulate_records(stores: StoreSet) -> bytes:

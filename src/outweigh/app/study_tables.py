@@ -30,7 +30,8 @@ from outweigh.report.ladder_page import ladder_report
 from outweigh.store.bundle import DERIVED_FOLDER, PRICES_NAME
 from outweigh.store.bundled_stores import STORES_FOLDER
 from outweigh.store.run_artifacts import safe_file_name
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
+from outweigh.store.store_set import StoreSet
 
 MOST_COMPARED = 10
 """Of more candidates than this, only `report.json` has the comparisons."""

@@ -13,7 +13,7 @@ from outweigh.store.arm_versions import suite_arm
 from outweigh.store.bundled_stores import expand_bundle
 from outweigh.store.find_stores import find_marked_stores, find_stores
 from outweigh.store.records import RECORDS_SUFFIX
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.verdict.suite_history import ArmHistory, HistoryPoint, arm_histories
 
 NO_SUITE = "records without a suite"

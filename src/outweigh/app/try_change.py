@@ -43,7 +43,7 @@ from outweigh.prices import price_tables
 from outweigh.report.formatting import count_of
 from outweigh.report.try_page import TryForecast
 from outweigh.store.find_stores import has_records
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.verdict.decision_chance import DecisionOutlook, DecisionSimulation
 from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, JUDGE_SCORE, PASS_RATE, evidence_settings
 from outweigh.verdict.pilot_gates import gates_without_pilot

@@ -22,8 +22,9 @@ from outweigh.report.table_changes import ValueChange, table_changes
 from outweigh.report.verification_page import Verification, VerifiedState, VerifiedTable
 from outweigh.store.bundle import MANIFEST_NAME, PRICES_NAME, Bundle, DerivedFile, open_bundle
 from outweigh.store.bundled_stores import STORES_FOLDER
-from outweigh.store.store import Store, StoreSet
+from outweigh.store.store import Store
 from outweigh.store.store_files import files_to_keep
+from outweigh.store.store_set import StoreSet
 
 _NO_SUCH_TABLE = "this outweigh makes no such table"
 _NOT_PACKED_VERSIONS = frozenset({"python", "zlib"})

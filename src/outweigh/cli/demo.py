@@ -17,7 +17,7 @@ from outweigh.cli.progress import ConsoleObserver, print_run_summary
 from outweigh.cli.run import RUN_EXIT_CODES
 from outweigh.engine.batch import EndReason
 from outweigh.report.formatting import escape_controls
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 START_COMMAND = "outweigh init my-suite"
 DEMO_SUITE = Path(__file__).resolve().parents[1] / "demo_suite"

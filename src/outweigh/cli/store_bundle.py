@@ -10,7 +10,7 @@ from outweigh.cli.defaults import choose_stores
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.formatting import count_of, escape_controls
 from outweigh.store.bundle import BundleManifest
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 
 _LONGEST_REASON = 200
 

@@ -19,7 +19,7 @@ from outweigh.errors import OutweighError
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.report.verdict_summary import decision_reason
-from outweigh.store.store import StoreSet
+from outweigh.store.store_set import StoreSet
 from outweigh.verdict.decision import Gate
 from outweigh.verdict.evidence_settings import JUDGE_SCORE, PASS_RATE
 from outweigh.web.store_verdict import CandidateVerdict, StoreReport, StoreVerdict
