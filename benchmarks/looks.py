@@ -16,6 +16,7 @@ from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.batch import Batch, BatchSettings, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind
+from outweigh.engine.executor import ThreadExecutor
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.codec import LocatedRecord
 from outweigh.model.look_plan import plan_even_looks
@@ -117,8 +118,8 @@ def _longest_pause(tasks: ByTask, looks: Looks | None) -> float:
             starts.append(perf_counter())
 
     Batch(
-        run_attempt=attempt,
-        settings=BatchSettings(jobs=2, retries=0, first_backoff_seconds=1.0, longest_backoff_seconds=1.0),
+        executor=ThreadExecutor(attempt, 2),
+        settings=BatchSettings(retries=0, first_backoff_seconds=1.0, longest_backoff_seconds=1.0),
         budget=Budget(None, None),
         drain=Event(),
         listen=listen,

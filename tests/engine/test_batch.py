@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
 from itertools import pairwise
 from threading import Barrier, Lock, Timer
 from threading import Event as Signal
@@ -14,6 +15,7 @@ from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.batch import Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind
+from outweigh.engine.executor import ThreadExecutor
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import EvidenceError
 from outweigh.model.failure import Status
@@ -73,14 +75,13 @@ class BatchUnderTest:
         look_wait: float = PATIENCE,
     ) -> EndReason:
         settings = self.settings(
-            jobs=jobs,
             retries=retries,
             first_backoff_seconds=backoff,
             longest_backoff_seconds=longest,
             look_wait_seconds=look_wait,
         )
         batch = Batch(
-            run_attempt=self.run_attempt,
+            executor=ThreadExecutor(self.run_attempt, jobs),
             settings=settings,
             budget=budget or Budget(None, None),
             drain=self.drain,
@@ -471,3 +472,80 @@ class TestLooks:
 
         with pytest.raises(ValueError, match="no prices"):
             BatchUnderTest().run(a_plan(2), take_look=take_look)
+
+
+class CountingExecutor:
+    """A place for attempts whose clock only moves while it is waited for: what a simulation of a cluster is.
+
+    Every attempt takes ten seconds of that clock, and the arms of `closed` have no place before `opens_at`.
+    """
+
+    def __init__(self, slots: int, closed: Collection[str] = (), opens_at: float = 0.0) -> None:
+        self.slots = slots
+        self.starts: list[tuple[float, str]] = []
+        self.is_closed = False
+        self._closed = closed
+        self._opens_at = opens_at
+        self._time = 0.0
+        self._running: list[tuple[float, Future[FinishedAttempt], FinishedAttempt]] = []
+
+    def start(self, planned: PlannedRun, attempt: int) -> Future[FinishedAttempt] | None:
+        if planned.trial.arm in self._closed and self._time < self._opens_at:
+            return None
+        self.starts.append((self._time, planned.trial.arm))
+        future: Future[FinishedAttempt] = Future()
+        self._running.append((self._time + 10.0, future, made(planned, attempt)))
+        return future
+
+    def wait(self, futures: Collection[Future[Any]], timeout: float) -> None:
+        self._time += timeout
+        for ends, future, result in self._running:
+            if ends <= self._time and not future.done():
+                future.set_result(result)
+
+    def now(self) -> float:
+        return self._time
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def run_on(executor: CountingExecutor, plan: Sequence[PlannedRun], budget: Budget | None = None) -> EndReason:
+    settings = BatchSettings(retries=0, first_backoff_seconds=1.0, longest_backoff_seconds=1.0)
+    batch = Batch(
+        executor=executor,
+        settings=settings,
+        budget=budget or Budget(None, None),
+        drain=Signal(),
+        listen=lambda event: None,
+        take_look=None,
+    )
+    return batch.run([(run, 1) for run in plan])
+
+
+class TestOtherPlacesForAttempts:
+    def test_a_batch_goes_by_the_clock_of_its_executor_and_closes_it(self) -> None:
+        executor = CountingExecutor(slots=2)
+
+        assert run_on(executor, a_plan(6)) is EndReason.DONE
+
+        assert len(executor.starts) == 6
+        assert executor.now() == pytest.approx(30.0, abs=1.0)
+        assert executor.is_closed
+
+    def test_an_arm_without_a_place_keeps_no_other_arm_waiting(self) -> None:
+        executor = CountingExecutor(slots=2, closed={"a"}, opens_at=100.0)
+
+        assert run_on(executor, a_plan(8)) is EndReason.DONE
+
+        assert [arm for _, arm in executor.starts] == ["b"] * 4 + ["a"] * 4
+        assert all(time >= 100.0 for time, arm in executor.starts if arm == "a")
+
+    def test_what_was_reserved_for_an_attempt_without_a_place_can_be_spent_on_others(self) -> None:
+        executor = CountingExecutor(slots=2, closed={"a"}, opens_at=100.0)
+        budget = Budget(cap_usd=2.0, run_cap_usd=1.0)
+
+        ended = run_on(executor, [run for run in a_plan(2) if run.trial.arm == "a"], budget)
+
+        assert ended is EndReason.DONE
+        assert budget.reserve()

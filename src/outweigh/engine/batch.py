@@ -6,18 +6,19 @@ Concurrency is bounded, attempts are retried when infrastructure failed, and the
 import random
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from threading import Event as Signal
-from time import monotonic
 from types import MappingProxyType
 
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventKind, EventListener, finished_event, note_event, trial_event
+from outweigh.engine.executor import AttemptExecutor
 from outweigh.engine.failure_streak import FailureStreak, asks_to_wait
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
@@ -25,6 +26,9 @@ from outweigh.model.run_record import most_paid
 
 POLL_SECONDS = 0.2
 """How often the engine looks at signals and clocks."""
+
+LOOK_AHEAD = 1000
+"""How many attempts of the queue are looked through for one that has a place, where the first has none."""
 
 LOOK_WAIT_SECONDS = 0.02
 """A look is mostly quicker, and a run that it would have saved costs more than a wait."""
@@ -73,12 +77,11 @@ its own, one look at a time."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSettings:
-    """How many attempts run at once, how often and how soon infrastructure failures are retried, and how long the
-    next start waits for a look that is being taken. After `same_failures` trials in a row that infrastructure broke in
-    the same way nothing more is started; None means to go on.
+    """How often and how soon infrastructure failures are retried, and how long the next start waits for a look that
+    is being taken. After `same_failures` trials in a row that infrastructure broke in the same way nothing more is
+    started; None means to go on.
     """
 
-    jobs: int
     retries: int
     first_backoff_seconds: float
     longest_backoff_seconds: float
@@ -104,6 +107,12 @@ class _Running:
     mark: int
 
 
+def _first_of_others(queue: Sequence[QueuedAttempt], placeless: Collection[str]) -> int | None:
+    """The place in the queue of the first attempt of an arm that may have a place; None where there is none."""
+    ahead = enumerate(islice(queue, LOOK_AHEAD))
+    return next((index for index, due in ahead if due.planned.trial.arm not in placeless), None)
+
+
 def _take_politely(take_look: TakeLook, still_open: Collection[str]) -> LookResult:
     """Take a look that lets other threads have their turn soon: it computes, and a start takes several turns."""
     usual = sys.getswitchinterval()
@@ -115,12 +124,15 @@ def _take_politely(take_look: TakeLook, still_open: Collection[str]) -> LookResu
 
 
 class Batch:
-    """Runs a plan. Setting `drain` starts nothing more and lets running attempts finish."""
+    """Runs a plan. Setting `drain` starts nothing more and lets running attempts finish.
+
+    The executor makes the attempts, says how many may run at once, and has the clock; a batch closes it at its end.
+    """
 
     def __init__(
         self,
         *,
-        run_attempt: Callable[[PlannedRun, int], FinishedAttempt],
+        executor: AttemptExecutor,
         settings: BatchSettings,
         budget: Budget,
         drain: Signal,
@@ -128,7 +140,7 @@ class Batch:
         take_look: TakeLook | None,
         tier_budgets: Mapping[str, Budget] = NO_TIER_BUDGETS,
     ) -> None:
-        self._run_attempt = run_attempt
+        self._executor = executor
         self._settings = settings
         self._budget = budget
         self._drain = drain
@@ -155,14 +167,14 @@ class Batch:
             QueuedAttempt(planned=run, attempt=attempt, tries=0, not_before=0.0) for run, attempt in plan
         )
         self._left_of_task.update(due.planned.trial.task_id for due in self._waiting)
-        # Leaving the pool waits for running attempts even after an exception, so that their records are stored.
+        # Closing the executor waits for running attempts even after an exception, so that their records are stored.
         with ExitStack() as pools:
-            threads = pools.enter_context(ThreadPoolExecutor(self._settings.jobs, thread_name_prefix="trial"))
+            pools.enter_context(closing(self._executor))
             looks = pools.enter_context(ThreadPoolExecutor(1, thread_name_prefix="look"))
             try:
                 while self._running or (self._stop is None and (self._waiting or self._retries)):
                     self._begin_look(looks)
-                    self._fill(threads)
+                    self._fill()
                     self._collect()
             except Exception as fault:
                 self._listen(note_event(f"{fault}{self._what_still_runs()}", EventKind.STOPPED))
@@ -203,27 +215,41 @@ class Batch:
         self._waiting = deque(due for due in self._waiting if due.planned.trial.arm not in self._settled)
         self._retries = [due for due in self._retries if due.planned.trial.arm not in self._settled]
 
-    def _fill(self, threads: ThreadPoolExecutor) -> None:
-        while len(self._running) < self._settings.jobs and self._may_start():
+    def _fill(self) -> None:
+        placeless: set[str] = set()
+        while len(self._running) < self._executor.slots and self._may_start():
             queue = self._next_queue()
-            if not queue:
+            index = _first_of_others(queue, placeless)
+            if index is None:
                 return
             if not self._budget.reserve():
                 if not self._running:  # otherwise wait: what is running may cost less than was reserved for it
                     self._halt(EndReason.BUDGET)
                 return
-            due = queue[0]
+            due = queue[index]
             if not self._reserve_in_tier(due.planned.trial.arm):
-                self._budget.record_cost(0.0)
+                self._budget.release()
                 if self._tier_is_running(due.planned.trial.arm):
                     return
                 self._drop_tier(due.planned.trial.arm)
                 continue
-            del queue[0]
-            self._started = True
-            future = threads.submit(self._run_attempt, due.planned, due.attempt)
-            self._running[future] = _Running(due, self._streak.mark())
-            self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
+            if not self._start(due):
+                placeless.add(due.planned.trial.arm)
+                continue
+            del queue[index]
+
+    def _start(self, due: QueuedAttempt) -> bool:
+        """Start an attempt for which its cost is reserved; False where there is no place for its arm now."""
+        future = self._executor.start(due.planned, due.attempt)
+        if future is None:
+            self._budget.release()
+            if (of_tier := self._tier_budgets.get(due.planned.trial.arm)) is not None:
+                of_tier.release()
+            return False
+        self._started = True
+        self._running[future] = _Running(due, self._streak.mark())
+        self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
+        return True
 
     def _reserve_in_tier(self, arm: str) -> bool:
         budget = self._tier_budgets.get(arm)
@@ -247,7 +273,7 @@ class Batch:
         self._listen(note_event(f"nothing more is started of {names}: the budget of their tier is used up"))
 
     def _may_start(self) -> bool:
-        return self._stop is None and not self._drain.is_set() and monotonic() >= self._paused_until
+        return self._stop is None and not self._drain.is_set() and self._executor.now() >= self._paused_until
 
     def _next_queue(self) -> deque[QueuedAttempt] | list[QueuedAttempt]:
         """The queue of the next attempt: retries that are due come first, so that blocks stay together.
@@ -256,16 +282,13 @@ class Batch:
         """
         if self._streak.active and self._waiting:
             return self._waiting
-        return self._retries if self._retries and self._retries[0].not_before <= monotonic() else self._waiting
+        return self._retries if self._retries and self._retries[0].not_before <= self._executor.now() else self._waiting
 
     def _collect(self) -> None:
         if self._drain.is_set():
             self._halt(EndReason.INTERRUPTED)
-        if not self._running:
-            self._drain.wait(POLL_SECONDS)
-            return
-        look = () if self._look is None else (self._look,)
-        wait((*self._running, *look), timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        look = () if self._look is None or not self._running else (self._look,)
+        self._executor.wait((*self._running, *look), POLL_SECONDS)
         for future in [future for future in self._running if future.done()]:
             self._finish(self._running.pop(future), future.result())
 
@@ -316,7 +339,7 @@ class Batch:
         # Jitter, so that many runs that failed together do not come back together.
         pause *= random.uniform(0.5, 1.0)
         again = QueuedAttempt(
-            planned=due.planned, attempt=due.attempt + 1, tries=due.tries + 1, not_before=monotonic() + pause
+            planned=due.planned, attempt=due.attempt + 1, tries=due.tries + 1, not_before=self._executor.now() + pause
         )
         self._retries = sorted([*self._retries, again], key=lambda waiting: waiting.not_before)
         if self._streak.active:
@@ -326,7 +349,7 @@ class Batch:
         self._listen(trial_event(due.planned.trial, EventKind.RETRYING, detail))
 
     def _pause(self, seconds: float) -> None:
-        self._paused_until = max(self._paused_until, monotonic() + seconds)
+        self._paused_until = max(self._paused_until, self._executor.now() + seconds)
         detail = f"the model asks for a pause of {seconds:.0f} s; nothing new starts before"
         self._listen(note_event(detail, EventKind.PAUSED))
 

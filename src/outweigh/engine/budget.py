@@ -40,6 +40,10 @@ class Budget:
         self._reserved += 1
         return True
 
+    def release(self) -> None:
+        """Take back the reservation of a run that was not started."""
+        self._reserved -= 1
+
     def record_cost(self, cost_usd: float | None) -> None:
         """Replace the reservation by the actual cost, None where it is unknown."""
         self._reserved -= 1
