@@ -477,24 +477,37 @@ class TestLooks:
 class CountingExecutor:
     """A place for attempts whose clock only moves while it is waited for: what a simulation of a cluster is.
 
-    Every attempt takes ten seconds of that clock, and the arms of `closed` have no place before `opens_at`.
+    Every attempt takes ten seconds of that clock. The arms of `closed` have no place from `closes_at` to `opens_at`,
+    and every first attempt of an arm of `broken` is lost.
     """
 
-    def __init__(self, slots: int, closed: Collection[str] = (), opens_at: float = 0.0) -> None:
+    def __init__(
+        self,
+        slots: int,
+        closed: Collection[str] = (),
+        opens_at: float = 0.0,
+        closes_at: float = 0.0,
+        broken: Collection[str] = (),
+    ) -> None:
         self.slots = slots
         self.starts: list[tuple[float, str]] = []
         self.is_closed = False
         self._closed = closed
+        self._closes_at = closes_at
         self._opens_at = opens_at
+        self._broken = broken
         self._time = 0.0
         self._running: list[tuple[float, Future[FinishedAttempt], FinishedAttempt]] = []
 
     def start(self, planned: PlannedRun, attempt: int) -> Future[FinishedAttempt] | None:
-        if planned.trial.arm in self._closed and self._time < self._opens_at:
+        arm = planned.trial.arm
+        if arm in self._closed and self._closes_at <= self._time < self._opens_at:
             return None
-        self.starts.append((self._time, planned.trial.arm))
+        lost = attempt == 1 and arm in self._broken
+        ended = {"status": Status.INFRA_ERROR, "status_detail": "the host was lost"} if lost else {}
+        self.starts.append((self._time, arm))
         future: Future[FinishedAttempt] = Future()
-        self._running.append((self._time + 10.0, future, made(planned, attempt)))
+        self._running.append((self._time + 10.0, future, made(planned, attempt, **ended)))
         return future
 
     def wait(self, futures: Collection[Future[Any]], timeout: float) -> None:
@@ -510,8 +523,10 @@ class CountingExecutor:
         self.is_closed = True
 
 
-def run_on(executor: CountingExecutor, plan: Sequence[PlannedRun], budget: Budget | None = None) -> EndReason:
-    settings = BatchSettings(retries=0, first_backoff_seconds=1.0, longest_backoff_seconds=1.0)
+def run_on(
+    executor: CountingExecutor, plan: Sequence[PlannedRun], budget: Budget | None = None, retries: int = 0
+) -> EndReason:
+    settings = BatchSettings(retries=retries, first_backoff_seconds=1.0, longest_backoff_seconds=1.0)
     batch = Batch(
         executor=executor,
         settings=settings,
@@ -549,3 +564,13 @@ class TestOtherPlacesForAttempts:
 
         assert ended is EndReason.DONE
         assert budget.reserve()
+
+    def test_retries_of_an_arm_without_a_place_keep_no_other_arm_waiting(self) -> None:
+        executor = CountingExecutor(slots=2, closed={"a"}, closes_at=5.0, opens_at=1000.0, broken={"a"})
+        plan = sorted(a_plan(8), key=lambda run: run.trial.arm)
+        one_of_a_first = [plan[0], *[run for run in plan if run.trial.arm == "b"]]
+
+        assert run_on(executor, one_of_a_first, retries=1) is EndReason.DONE
+
+        assert [arm for _, arm in executor.starts] == ["a", "b", "b", "b", "b", "a"]
+        assert all(time < 100.0 for time, arm in executor.starts if arm == "b")

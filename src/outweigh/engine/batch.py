@@ -220,6 +220,9 @@ class Batch:
         while len(self._running) < self._executor.slots and self._may_start():
             queue = self._next_queue()
             index = _first_of_others(queue, placeless)
+            if index is None and queue is not self._waiting:
+                queue = self._waiting
+                index = _first_of_others(queue, placeless)
             if index is None:
                 return
             if not self._budget.reserve():
