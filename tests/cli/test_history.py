@@ -33,6 +33,15 @@ def test_points_are_in_order_with_intervals_and_what_changed(capsys: pytest.Capt
     ]
 
 
+def test_an_interval_of_a_change_ends_where_no_change_can_be_larger(capsys: pytest.CaptureFixture[str]) -> None:
+    """In July, on four shared tasks, Student's interval would reach down to -109 points."""
+    (arm,) = history(capsys, str(EXAMPLE))["arms"]
+
+    intervals = [point["change"]["delta"]["interval"] for point in arm["points"][1:]]
+    assert [round(interval["low"], 2) for interval in intervals] == [-0.59, -1.0, -0.18]
+    assert [round(interval["high"], 2) for interval in intervals] == [0.37, 0.75, 0.35]
+
+
 def test_only_the_task_that_broke_is_said_to_have_flipped(capsys: pytest.CaptureFixture[str]) -> None:
     (arm,) = history(capsys, str(EXAMPLE))["arms"]
 

@@ -504,7 +504,7 @@ class CountingExecutor:
         if arm in self._closed and self._closes_at <= self._time < self._opens_at:
             return None
         lost = attempt == 1 and arm in self._broken
-        ended = {"status": Status.INFRA_ERROR, "status_detail": "the host was lost"} if lost else {}
+        ended: dict[str, Any] = {"status": Status.INFRA_ERROR, "status_detail": "the host was lost"} if lost else {}
         self.starts.append((self._time, arm))
         future: Future[FinishedAttempt] = Future()
         self._running.append((self._time + 10.0, future, made(planned, attempt, **ended)))

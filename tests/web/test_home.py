@@ -209,3 +209,12 @@ def test_versions_of_an_arm_are_in_the_trend_of_the_latest(tmp_path: Path) -> No
     assert "<b>better</b>" not in page
     assert len(re.findall(r"<circle", page)) == 2
     assert re.search(r"</svg> -2\.8, \+\d+ points", page)
+
+
+def test_the_history_of_all_suites_and_of_each_is_one_step_away(reader: Reader) -> None:
+    page = reader.ask("/").text
+
+    addresses = [unescape(found) for found in re.findall(r'href="(/history[^"]*)"', page)]
+    assert addresses[0] == "/history"
+    assert len(set(addresses)) == 2
+    assert all(reader.ask(address).status == 200 for address in addresses)

@@ -157,11 +157,15 @@ def _history(suite: str, arm: str, found: Sequence[HistoryPoint]) -> ArmHistory:
 
 def _rate_over_tasks(point: HistoryPoint) -> Estimate:
     rates = [passed / made for passed, made in point.outcomes().values() if made]
-    found = mean_interval(rates, level=LEVEL, unit=Unit.TASK)
-    if found.interval is None:
-        return found
-    inside = replace(found.interval, low=max(0.0, found.interval.low), high=min(1.0, found.interval.high))
-    return replace(found, interval=inside)
+    return _within(mean_interval(rates, level=LEVEL, unit=Unit.TASK), 0.0, 1.0)
+
+
+def _within(estimate: Estimate, least: float, most: float) -> Estimate:
+    """The estimate with its interval cut to the values that are possible, which loses no truth that it held."""
+    found = estimate.interval
+    if found is None:
+        return estimate
+    return replace(estimate, interval=replace(found, low=max(least, found.low), high=min(most, found.high)))
 
 
 def _cost_over_tasks(point: HistoryPoint) -> Estimate:
@@ -178,15 +182,14 @@ def compare_points(before: HistoryPoint, after: HistoryPoint) -> PointChange:
     shared = sorted(task for task in old.keys() & new.keys() if old[task][1] and new[task][1])
     names_before, names_after = ({task for task, _ in each.tasks} for each in (before, after))
     kept = {task for task, _ in before.tasks & after.tasks}
+    changes = [new[task][0] / new[task][1] - old[task][0] / old[task][1] for task in shared]
     return PointChange(
         causes=tuple(_causes(before, after)),
         added=tuple(sorted(names_after - names_before)),
         removed=tuple(sorted(names_before - names_after)),
         edited=tuple(sorted((names_before & names_after) - kept)),
         shared=len(shared),
-        delta=mean_interval(
-            [new[task][0] / new[task][1] - old[task][0] / old[task][1] for task in shared], level=LEVEL, unit=Unit.TASK
-        ),
+        delta=_within(mean_interval(changes, level=LEVEL, unit=Unit.TASK), -1.0, 1.0),
     )
 
 

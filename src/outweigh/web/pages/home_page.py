@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from outweigh.report.formatting import format_count
 from outweigh.verdict.decision import Decision
 from outweigh.web.catalogue import ViewedStore
-from outweigh.web.markup import Html, element, link
+from outweigh.web.markup import Html, build_url, element, link
 from outweigh.web.pages.layout import (
     PageAddress,
     page_links,
@@ -88,6 +88,7 @@ def _form(wanted: ExperimentFilter) -> Html:
         search_field("Experiment or suite", wanted.search_text),
         select_field("show", wanted.shown, (_RUNNING, *(decision.words for decision in Decision)), label="verdict"),
         element("button", "Show"),
+        link("All suites over time", "/history"),
         action="/",
         method="get",
         class_="filter",
@@ -97,6 +98,7 @@ def _form(wanted: ExperimentFilter) -> Html:
 
 
 def _experiment(store: ViewedStore, trends: TrendTable, *, running: bool) -> Html:
+    experiment = store.index.experiment()
     return element(
         "article",
         element("h2", store_link(store)),
@@ -108,6 +110,8 @@ def _experiment(store: ViewedStore, trends: TrendTable, *, running: bool) -> Htm
             None if running else link("Report", f"{store_path(store)}/report"),
             " ",
             link("Runs", f"{store_path(store)}/runs"),
+            " ",
+            None if experiment is None else link("Over time", build_url("/history", {"suite": experiment.suite})),
             class_="links",
         ),
         class_="experiment",
