@@ -21,6 +21,7 @@ NEEDS = {
     "privileges": "mounts a file system or limits memory: root, or user namespaces and cgroups",
     "python": "starts the system's python3",
     "runner": "starts a test runner other than Python's; `make agents` and `make parts` install them",
+    "slurm": "submits jobs to a real Slurm; `make parts` installs it, and root starts it",
     "shells": "asks zsh and fish what they complete; `make parts` installs them",
 }
 PLACES = {
@@ -45,6 +46,7 @@ PLACES = {
     "cli/test_parts_list.py": "slow",
     "cli/test_report_parts.py": "slow",
     "cli/test_run.py": "slow",
+    "cli/test_slurm_shards.py": "slow",
     "cli/test_run_watched.py": "slow",
     "cli/test_tried_arms.py": "slow",
     "ci/test_own_suite.py": "slow",
