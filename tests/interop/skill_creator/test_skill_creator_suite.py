@@ -468,6 +468,27 @@ class TestTriggerEvals:
         assert [task.instruction for task in suite.tasks] == ["What is in sales.csv?", "Rename sales.csv."]
         assert not any("trigger_evals" in file.path for file in suite.arms["with_skill"].overlay)
 
+    def test_of_agent_crucible_are_read_and_its_tasks_are_named_as_left_out(self, tmp_path: Path) -> None:
+        """`crucible init` writes both files beside a skill; the second form of the first is a bare list."""
+        cases = "".join(
+            f"  - id: case-{number}\n    prompt: {json.dumps(case['query'])}\n"
+            f"    should_trigger: {json.dumps(case['should_trigger'])}\n"
+            for number, case in enumerate(self.LIST)
+        )
+        skill = a_skill(
+            tmp_path / "skill",
+            False,
+            evals__triggers_dot_yaml=f"# Trigger cases\ncases:\n{cases}",
+            **{"evals__task-001_dot_yaml": "id: task-001\nprompt: Work.\nassertions: []\n"},
+        )
+        draft = read(skill)
+        suite = write_and_load(draft, tmp_path / "suite")
+
+        assert SkillCreatorSuiteReader().recognises(skill)
+        assert [task.instruction for task in suite.tasks] == ["What is in sales.csv?", "Rename sales.csv."]
+        assert [task.trigger.should_fire for task in suite.tasks if task.trigger is not None] == [True, False]
+        assert any("left out: 'task-001.yaml'" in note for note in draft.notes)
+
     def test_among_the_evals_are_no_tasks(self, tmp_path: Path) -> None:
         draft = read(a_skill(tmp_path, {"evals": [*EVALS, *self.LIST]}))
 

@@ -1,16 +1,17 @@
 """Trigger evals of a skill: prompts that should and should not make an agent use it (`query`, `should_trigger`).
 
-skill-creator writes them as a list, in a file of any name; others put them under a key, or among the evals.
+skill-creator writes them as a JSON list, in a file of any name; others put them under a key, or among the evals.
+agent-crucible has them in `evals/triggers.yaml`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, quote_names
 from outweigh.interop.skill_creator.eval_checks import first_text
 from outweigh.interop.skill_files import PROMPT_KEYS, eval_cases
-from outweigh.interop.suite_files import looks_like_json, read_json
+from outweigh.interop.suite_files import read_json, read_yaml
 from outweigh.model.agent_files import SKILL_FILE
 from outweigh.model.trigger_case import TriggersSpec
 
@@ -18,6 +19,8 @@ _LIST_KEYS = ("queries", "trigger_evals", "triggers")
 _MOST_FILES = 100
 _LONGEST_PROMPT = 100_000
 EXPECTED_KEY = "should_trigger"
+_READERS: Mapping[str, Callable[[Path], Any]] = {".json": read_json, ".yaml": read_yaml, ".yml": read_yaml}
+_CRUCIBLE_TASKS = "evals/task-*.yaml"
 
 
 def is_trigger_eval(case: Any) -> bool:
@@ -31,14 +34,16 @@ def is_trigger_eval(case: Any) -> bool:
 
 def looks_like_trigger_evals(path: Path) -> bool:
     """Whether a file is a list of trigger evals. Never raises."""
-    return path.suffix == ".json" and looks_like_json(
-        path, lambda document: any(map(is_trigger_eval, _cases(document)))
-    )
+    try:
+        return path.suffix in _READERS and any(map(is_trigger_eval, _cases(_READERS[path.suffix](path))))
+    except (UsageError, OSError, ValueError):
+        return False
 
 
 def find_trigger_files(skill: Path) -> tuple[Path, ...]:
     """The files with trigger evals of a skill: in its folder, and in its folder of evals."""
-    files = [file for place in (skill, skill / "evals") if place.is_dir() for file in sorted(place.glob("*.json"))]
+    places = [place for place in (skill, skill / "evals") if place.is_dir()]
+    files = [file for place in places for file in sorted(place.iterdir()) if file.suffix in _READERS]
     return tuple(file for file in files[:_MOST_FILES] if file.is_file() and looks_like_trigger_evals(file))
 
 
@@ -55,10 +60,12 @@ def read_triggers(skill: Path, name: str) -> tuple[list[TriggersSpec], list[str]
     found: dict[str, bool] = {}
     notes: list[str] = []
     for file in find_trigger_files(skill):
-        for case in filter(is_trigger_eval, _cases(read_json(file))):
+        for case in filter(is_trigger_eval, _cases(_READERS[file.suffix](file))):
             _add(found, notes, case, file.name)
     if not found:
         return [], notes
+    if tasks := sorted(file.name for file in skill.glob(_CRUCIBLE_TASKS)):
+        notes.append(f"Tasks of agent-crucible are not read, only its trigger cases; left out: {quote_names(tasks)}.")
     fire, quiet = ([prompt for prompt, expected in found.items() if expected is kind] for kind in (True, False))
     if not fire or not quiet:
         missing = "should not" if fire else "should"
