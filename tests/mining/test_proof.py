@@ -304,7 +304,7 @@ def test_a_change_is_proven_by_the_tests_of_node(attempt: Attempt) -> None:
 
 
 def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(attempt: Attempt, tmp_path: Path) -> None:
-    """The script of the check puts them back, and removes settings of pytest that the base does not have."""
+    """The script of the check puts them back, and removes settings of runners that the base does not have."""
     manifest, changed_manifest = "[tool.pytest.ini_options]\n", "[project]\nname = 'work'\n"
     proven = attempt(
         {**BASE, "pyproject.toml": manifest, "inner/setup.cfg": "[metadata]\n", "inner/tox.ini": "[pytest]\n"},
@@ -324,6 +324,13 @@ def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(atte
         "pytest.ini": "[pytest]\naddopts = -p forged\n",
         "inner/setup.cfg": changed_manifest,
         "inner/tox.ini": "[pytest]\naddopts = -p forged\n",
+        "tox.ini": "[pytest]\naddopts = -p forged\n",
+        "tests/setup.cfg": "[tool:pytest]\naddopts = -p forged\n",
+        "tests/pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p forged'\n",
+        "jest.config.js": "module.exports = {reporters: ['./forged']}\n",
+        "tests/.mocharc.json": "{}\n",
+        "node_modules/tool/jest.config.js": "module.exports = {}\n",
+        "other/setup.cfg": "[metadata]\nname = other\n",
         "work.py": "def double(n):\n    return 2 * n\n",
     }.items():
         (workspace / path).parent.mkdir(parents=True, exist_ok=True)
@@ -344,4 +351,8 @@ def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(atte
     assert (workspace / "pyproject.toml").read_text() == manifest
     assert (workspace / "inner/tox.ini").read_text() == "[pytest]\n"
     assert not (workspace / "pytest.ini").exists()
+    planted = ("tox.ini", "tests/setup.cfg", "tests/pyproject.toml", "jest.config.js", "tests/.mocharc.json")
+    assert [path for path in planted if (workspace / path).exists()] == []
+    assert (workspace / "node_modules/tool/jest.config.js").exists(), "what a package brings along is its own"
+    assert (workspace / "other/setup.cfg").exists(), "no test is below it, so it may be a part of the work"
     assert (workspace / "inner/setup.cfg").read_text() == changed_manifest, "the change edits it, so an agent must, too"

@@ -55,11 +55,13 @@ _SUPPORT_NAMES = re.compile(
 )
 _TYPE_TESTS = re.compile(r".*\.test-d\.[cm]?tsx?|(?:.*/)?(?:typings|types)/(?:.*/)?[^/]*[._-]tests?\.[cm]?tsx?")
 """Tests of declared types, which only a type checker runs."""
-_RUNNER_SETTINGS = re.compile(
-    r"\.?pytest\.(?:ini|toml)|jest\.config\..+|vitest\.config\..+|\.mocharc.*|mocha\.opts|karma\.conf\..+"
-    r"|phpunit\.xml.*|\.rspec"
+RUNNER_SETTINGS = (
+    *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("jest.config.*", "vitest.config.*", ".mocharc*", "mocha.opts", "karma.conf.*", "phpunit.xml*", ".rspec"),
 )
-_SETTINGS_IN_MANIFESTS = frozenset(("conftest.py", "pyproject.toml", "setup.cfg", "tox.ini", "package.json"))
+"""Names of files, as patterns of a shell, that only say how tests are run."""
+MANIFESTS_WITH_SETTINGS = ("package.json", "pyproject.toml", "setup.cfg", "tox.ini")
+"""Manifests that may say how tests are run, too."""
 _MANIFESTS = re.compile(
     r"package\.json|package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-.*\.yaml|bun\.lockb?|lerna\.json"
     r"|pyproject\.toml|setup\.(?:py|cfg)|.*requirements.*\.(?:txt|in)|constraints.*\.txt|Pipfile|.+\.lock"
@@ -126,13 +128,17 @@ def is_test_data(path: str) -> bool:
     """Whether a file that tests need is data or a snapshot, and not code or the settings of a runner."""
     name = path.rpartition("/")[2]
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
-    return not _RUNNER_SETTINGS.fullmatch(name) and not _CODE.fullmatch(suffix)
+    return not _only_sets_runner(name) and not _CODE.fullmatch(suffix)
 
 
 def may_set_runner(path: str) -> bool:
     """Whether a file can say how tests are run: a test runner's own settings, or a manifest that may contain them."""
     name = path.rpartition("/")[2]
-    return bool(_RUNNER_SETTINGS.fullmatch(name)) or name in _SETTINGS_IN_MANIFESTS
+    return name in MANIFESTS_WITH_SETTINGS or _only_sets_runner(name)
+
+
+def _only_sets_runner(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in RUNNER_SETTINGS)
 
 
 def is_lock_file(path: str) -> bool:

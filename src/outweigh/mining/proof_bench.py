@@ -20,6 +20,7 @@ from outweigh.mining.task_writer import (
     HiddenFile,
     MinedDraft,
     connecting_lines,
+    foreign_manifests,
     read_hidden_files,
     read_restored_files,
     read_solution,
@@ -105,6 +106,7 @@ class ProofBench:
             dependencies=self.dependencies,
             others=tuple(others),
             restored=read_restored_files(self.context.history, self.candidate, others),
+            foreign=foreign_manifests(self.context.history, self.candidate),
             check_seconds=self.context.limits.longest_seconds,
         )
 

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import Any
 
 from outweigh.engine.load_task import load_task
 from outweigh.mining.candidate import Candidate
-from outweigh.mining.changed_files import may_set_runner
+from outweigh.mining.changed_files import MANIFESTS_WITH_SETTINGS, RUNNER_SETTINGS, may_set_runner
 from outweigh.mining.dependencies import InstalledDependencies
 from outweigh.mining.fix_text import FixText, is_changelog
 from outweigh.mining.repository import HistoryRepository
@@ -27,8 +27,6 @@ WORKSPACES = "workspaces.git"
 CHECK_NAME = "tests"
 MUST_PASS_FILE = "must_pass.json"
 PYTEST_SETTINGS = "conftest.py"
-_PYTEST_SETTINGS_FIRST = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
-"""Files that pytest takes for its settings before all others."""
 RUN_SCRIPT = 'sh "$OUTWEIGH_TESTS/run.sh"'
 _SLUG_LENGTH = 48
 _SOLVE_SCRIPT = """\
@@ -51,7 +49,8 @@ class MinedDraft:
     """All of a task but its instruction. `command` runs the tests; `report` is where it writes its report, if it does.
 
     `others` are test files besides the hidden ones that the command runs, too. `restored` are those and the files that
-    say how tests are run, as they are at the base: what an agent makes of them does not count.
+    say how tests are run, as they are at the base: what an agent makes of them does not count. `foreign` are places of
+    such files that neither the base nor the change has.
     `must_pass` are the names that must be reported as passed, without them the exit code decides. `check_seconds` is
     the time limit of the check, `test_seconds` what it took after the change.
     """
@@ -67,6 +66,7 @@ class MinedDraft:
     dependencies: InstalledDependencies | None
     others: tuple[str, ...] = ()
     restored: Mapping[str, HiddenFile] = field(default_factory=dict)
+    foreign: tuple[str, ...] = ()
     must_pass: tuple[str, ...] = ()
     fail_to_pass: int = 0
     check_seconds: float
@@ -102,6 +102,14 @@ def read_restored_files(
         if may_set_runner(path) and (fix.get(path) == entry or path.rpartition("/")[2] == PYTEST_SETTINGS)
     ]
     return _read_files(history, candidate.base, [path for path in (*settings, *others) if path not in gone])
+
+
+def foreign_manifests(history: HistoryRepository, candidate: Candidate) -> tuple[str, ...]:
+    """Places beside and above the hidden tests where runners look for settings, and no side of the change has any."""
+    known = history.files(candidate.base).keys() | history.files(candidate.fix).keys()
+    folders = {folder for path in candidate.test_files for folder in PurePosixPath(path).parents}
+    places = {str(folder / name) for folder in folders for name in MANIFESTS_WITH_SETTINGS}
+    return tuple(sorted(places - known))
 
 
 def _read_files(history: HistoryRepository, commit: str, paths: Sequence[str]) -> dict[str, HiddenFile]:
@@ -227,10 +235,9 @@ def _run_script(draft: MinedDraft) -> str:
     """Files of the workspace at the paths of hidden ones are replaced, whatever the agent made of them."""
     lines = ["#!/bin/sh", "# Puts the hidden tests into the workspace, and runs them.", "set -eu"]
     brought = (*draft.hidden, *draft.restored)
-    if any(path.endswith(".py") for path in brought):
-        # pytest executes or obeys every one of them, so that one which nobody else wrote could report what it likes.
-        names = " -o ".join(f"-name {name}" for name in (PYTEST_SETTINGS, *_PYTEST_SETTINGS_FIRST))
-        lines.append(f"find . \\( {names} \\) -not -path './.git/*' -exec rm -f {{}} +")
+    # Runners execute or obey every one of them, so that one which nobody else wrote could report what it likes.
+    names = " -o ".join(f"-name {shlex.quote(name)}" for name in RUNNER_SETTINGS)
+    lines.append(f"find . \\( {names} \\) -not -path './.git/*' -not -path '*/node_modules/*' -exec rm -f {{}} +")
     if brought:
         lines += [
             f"for path in {_words(brought)}; do",
@@ -239,8 +246,8 @@ def _run_script(draft: MinedDraft) -> str:
             '    cp -- "$OUTWEIGH_TESTS/files/$path" "$path"',
             "done",
         ]
-    if draft.deleted:
-        lines.append(f"rm -rf -- {_words(draft.deleted)}")
+    if gone := (*draft.deleted, *draft.foreign):
+        lines.append(f"rm -rf -- {_words(gone)}")
     lines += connecting_lines(draft.dependencies)
     return "\n".join((*lines, f"exec sh -c {shlex.quote(draft.command)}", ""))
 
