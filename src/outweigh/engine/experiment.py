@@ -13,7 +13,7 @@ from outweigh.engine.attempt import FinishedAttempt, close_abandoned_attempt, ru
 from outweigh.engine.batch import NO_TIER_BUDGETS, Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
-from outweigh.engine.executor import AttemptExecutor, ThreadExecutor
+from outweigh.engine.executor import ThreadExecutor
 from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import PlannedRun
@@ -123,11 +123,8 @@ def run_experiment(  # noqa: PLR0913 - one keyword for everything that may end i
     listen: EventListener,
     keep_going: bool = False,
     tier_budgets: Mapping[str, Budget] = NO_TIER_BUDGETS,
-    executor: AttemptExecutor | None = None,
 ) -> EndReason:
     """Run the trials that are left; `looks` is told of every record, and may end the experiment early.
-
-    Without an executor, as many attempts as `jobs` run in threads of this process. Another one tells the looks itself.
 
     `tier_budgets` are those of the arms whose tier has one, shared by the arms of a tier. With `keep_going` all trials
     are attempted, also when one after another fails for the same reason.
@@ -140,7 +137,7 @@ def run_experiment(  # noqa: PLR0913 - one keyword for everything that may end i
         return made
 
     batch = Batch(
-        executor=executor or ThreadExecutor(attempt, jobs),
+        executor=ThreadExecutor(attempt, jobs),
         settings=BatchSettings(
             retries=deps.limits.retries,
             first_backoff_seconds=FIRST_BACKOFF_SECONDS,
