@@ -41,6 +41,7 @@ class ImportNotes:
     aggregates: list[Mapping[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     arm_facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _topics: set[str | None] = field(default_factory=set, repr=False, compare=False)
 
     def unread(self, source: object, line: int, reason: str) -> None:
         """Note a row that did not become a record; line 0 means the whole file."""
@@ -51,9 +52,11 @@ class ImportNotes:
             )
         self.unreadable.append(InvalidLine(str(source), line, reason))
 
-    def warn(self, sentence: str) -> None:
-        """Add a warning for readers of the results; a repeated one is kept once."""
-        self.warnings[sentence] = None
+    def warn(self, sentence: str, *, topic: str | None = None) -> None:
+        """Add a warning for readers of the results; a repeated one, or a further one of a topic, is left out."""
+        if topic is None or topic not in self._topics:
+            self.warnings[sentence] = None
+            self._topics.add(topic)
 
     def state(self, arm: str, name: str, value: Any) -> None:
         """Note a figure that the source states about an arm; where it states several, all are kept."""

@@ -5,13 +5,19 @@ cannot have are an error with the option that decides, because a wrong column wo
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.field_values import read_amount
+from outweigh.interop.table.arm_columns import (
+    describe_joined_arms,
+    describe_rows_set_apart,
+    independent_columns,
+    join_arm_columns,
+)
 from outweigh.interop.table.column_names import NO_UNIT, match_name
 from outweigh.interop.table.column_values import ColumnValues, is_readable, read_or_keep
 from outweigh.interop.table.columns import (
@@ -33,11 +39,15 @@ _OUTCOME_WORDS = frozenset({"pass", "passed", "fail", "failed"})
 
 
 class GuessedColumns(NamedTuple):
-    """The column of every field that was found, the columns that are not used, and the arms."""
+    """The column of every field that was found, the columns that are not used, and the arms.
+
+    `remarks` say what was decided that the names of the columns alone do not tell, and how to change it.
+    """
 
     fields: Mapping[str, str]
     unused: tuple[str, ...]
     arms: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def mapping(self) -> dict[str, str]:
@@ -70,22 +80,23 @@ def guess_columns(
     command: str,
     selection: RowSelection = ALL_ROWS,
     *,
-    may_have_one_arm: bool = False,
+    is_import: bool = False,
 ) -> GuessedColumns:
     """The columns of a table.
 
     `asked` is what the user says about them, with an empty name for a field that is to be left out. `command` is the
-    command line, for errors that show what to add to it. Something to compare is required unless it `may_have_one_arm`.
+    command line, for errors that show what to add to it. An import may have one arm, and arms that several columns
+    together tell apart; without a store to look at and correct, both are an error.
     """
-    return _Guess(path, asked, command, selection, may_have_one_arm=may_have_one_arm).choose()
+    return _Guess(path, asked, command, selection, is_import=is_import).choose()
 
 
 class _Guess:
     def __init__(
-        self, path: Path, asked: Mapping[str, str], command: str, selection: RowSelection, *, may_have_one_arm: bool
+        self, path: Path, asked: Mapping[str, str], command: str, selection: RowSelection, *, is_import: bool
     ) -> None:
         self._path, self._command, self._selection = path, command, selection
-        self._may_have_one_arm = may_have_one_arm
+        self._is_import = is_import
         self._asked = asked = resolve_fields(asked)
         notes = ImportNotes()
         self._columns = sampled_columns(path, notes, selection)
@@ -119,7 +130,15 @@ class _Guess:
             fields={field: self._found[field] for field in FIELD_READERS if field in self._found},
             unused=tuple(name for name in self._columns if name not in used),
             arms=arms,
+            remarks=tuple(self._remarks()),
         )
+
+    def _remarks(self) -> Iterator[str]:
+        joined = describe_joined_arms(self._found.get("arm", ""), self._columns)
+        if joined is not None and "arm" not in self._asked:
+            yield joined
+        told = {column for column, _ in self._selection.where}
+        yield from describe_rows_set_apart(self._values, [name for name in self._columns if name not in told])
 
     def _named(self, field: str, ranks: Sequence[int] = (0, 1, 2)) -> list[str]:
         taken = self._found.values()
@@ -132,7 +151,10 @@ class _Guess:
             if field in self._asked:
                 continue
             columns = self._candidates(field)
-            if len(columns) == 1 or (columns and self._is_one(field, columns)):
+            joined = self._join_arms(columns) if field == "arm" else None
+            if joined is not None:
+                self._found[field] = joined
+            elif len(columns) == 1 or (columns and self._is_one(field, columns)):
                 self._found[field] = columns[0]
             else:
                 unclear[field] = columns
@@ -142,7 +164,19 @@ class _Guess:
             )
         for field in _NEEDED:
             if field not in self._asked:
-                self._require_readable(field, self._found[field])
+                for column in columns_of(self._found[field], self._columns):
+                    self._require_readable(field, column)
+
+    def _join_arms(self, columns: Sequence[str]) -> str | None:
+        """Several columns that together are the arm, where one of them would mix what another tells apart."""
+        if not self._is_import or not columns or "task_id" not in self._found:
+            return None
+        ranks = self._matches["arm"]
+        models = [] if ranks[columns[0]] == 0 else [name for name in self._named("model", (0, 1)) if name in ranks]
+        several = [*columns, *(name for name in models if name not in columns and len(self._values.of(name)) > 1)]
+        if len(several) == 1 or self._is_one("arm", several):
+            return None
+        return join_arm_columns(self._values, several, self._found["task_id"], self._columns)
 
     def _is_one(self, field: str, columns: Sequence[str]) -> bool:
         """Whether it does not matter which of the columns is taken."""
@@ -257,7 +291,7 @@ class _Guess:
         for task_label, arm_label in self._values.rows((task, arm), self._columns):
             if arm_label is not None:
                 tasks[arm_label].add(task_label)
-        if len(tasks) < 2 and self._may_have_one_arm:
+        if len(tasks) < 2 and self._is_import:
             return tuple(tasks)
         if len(tasks) < 2:
             raise UsageError(
@@ -287,19 +321,10 @@ class _Guess:
     def _ask(self, field: str, columns: Sequence[str]) -> str:
         options = [f"{field}={name}" for name in columns]
         if field == "arm" and not set("+") & set("".join(columns)):
-            options.append(f"arm={COLUMN_JOINER.join(self._independent(columns))}")
+            options.append(f"arm={COLUMN_JOINER.join(independent_columns(self._values, columns))}")
         lines = [self._line(option) for option in dict.fromkeys(options)]
         what = _NEEDED.get(field, field)
         return "\n".join([f"{self._path}: more than one column could be {what}. Choose one:", *lines])
-
-    def _independent(self, columns: Sequence[str]) -> list[str]:
-        """The columns without those that another one already tells apart."""
-        kept = list(columns)
-        for column in columns:
-            others = [name for name in kept if name != column]
-            if others and self._values.is_implied(column, others):
-                kept = others
-        return kept
 
     def _ask_all(self, unclear: Mapping[str, Sequence[str]]) -> str:
         """Every needed field that has no column or several, and one command that names a column for each."""

@@ -193,7 +193,7 @@ def _choose_columns(request: ImportRequest, sample: Mapping[str, Any], notes: Im
     try:
         one_arm = {} if request.arm is None else {"arm": ""}
         selection = RowSelection(request.rows, tuple(request.where))
-        guessed = guess_columns(request.path, asked | one_arm, command, selection, may_have_one_arm=True)
+        guessed = guess_columns(request.path, asked | one_arm, command, selection, is_import=True)
     except UsageError as fault:
         if is_told:
             return [*columns, *_clear_measures(columns, asked, sample, notes)]
@@ -201,6 +201,8 @@ def _choose_columns(request: ImportRequest, sample: Mapping[str, Any], notes: Im
             raise EvidenceError(mapping_help(str(request.path), sample, request.arm, asked, more)) from None
         raise
     _note_choice(guessed.fields, notes)
+    for remark in guessed.remarks:
+        notes.warn(remark)
     return map_columns(guessed.mapping, sample)
 
 
@@ -270,7 +272,8 @@ class _TableSource(NamedTuple):
             return ()
         if run.started_at is None or run.duration_seconds is None:
             for column, value in unread_times(row.cells, self.columns):
-                notes.warn(f"{column} has values that are no time, such as {str(value)[:60]!r}; it is unknown there.")
+                said = f"{column} has values that are no time, such as {str(value)[:60]!r}; it is unknown there."
+                notes.warn(said, topic=f"no time: {column}")
         return (run,)
 
 
