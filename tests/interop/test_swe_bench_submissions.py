@@ -143,6 +143,80 @@ def test_a_list_without_predictions_asks_for_the_suite_with_a_whole_command(tmp_
         runs_of(tmp_path)
 
 
+def submission(folder: Path, resolved: list[str], *, predicted: list[str] = []) -> None:  # noqa: B006 - never changed
+    """A submission to the leaderboard, with the sums by repository that lie beside its list."""
+    write(folder / "results" / "results.json", {"no_generation": [], "no_logs": [], "resolved": resolved})
+    write(folder / "results" / "resolved_by_repo.json", {"a/a": {"resolved": len(resolved), "total": 3}})
+    rows = [{"instance_id": each, "model_name_or_path": "m", "model_patch": "diff"} for each in predicted]
+    if rows:
+        (folder / "all_preds.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+
+def test_submissions_of_a_benchmark_are_arms_named_by_what_tells_them_apart(tmp_path: Path) -> None:
+    instances = ["a__a-1", "a__a-2", "a__a-3"]
+    verified = tmp_path / "evaluation" / "verified"
+    submission(verified / "20240620_agent", ["a__a-1"], predicted=instances)
+    submission(verified / "20241029_other", ["a__a-1", "a__a-2"], predicted=instances)
+
+    runs, notes = runs_of(tmp_path)
+
+    passed = {arm: [outcomes(runs)[arm, each] for each in instances] for arm in ("agent", "other")}
+    assert passed == {"agent": [True, False, False], "other": [True, True, False]}
+    assert not notes.warnings
+
+
+def test_two_submissions_of_one_name_are_told_apart_by_their_dates(tmp_path: Path) -> None:
+    submission(tmp_path / "20240620_agent", ["a__a-1"], predicted=["a__a-1"])
+    submission(tmp_path / "20250620_agent", ["a__a-1"], predicted=["a__a-1"])
+
+    assert {run.trial.arm for run in runs_of(tmp_path)[0]} == {"20240620_agent", "20250620_agent"}
+
+
+def test_lists_side_by_side_are_compared_on_what_they_name_together_and_that_is_said(tmp_path: Path) -> None:
+    submission(tmp_path / "verified" / "20240620_agent", ["a__a-1"])
+    submission(tmp_path / "verified" / "20241029_other", ["a__a-1", "a__a-2"])
+
+    runs, notes = runs_of(tmp_path)
+
+    assert outcomes(runs) == {
+        ("agent", "a__a-1"): True,
+        ("agent", "a__a-2"): False,
+        ("other", "a__a-1"): True,
+        ("other", "a__a-2"): True,
+    }
+    (said,) = notes.warnings
+    assert "no file of verified names all instances, so the 2 that any of its 2 submissions names" in said
+    assert said.endswith(f"`outweigh import swe-bench {tmp_path} -o RUNS --tasks FILE`.")
+
+
+@pytest.mark.parametrize("instance", ["instance_NodeBB__NodeBB-04998908ba-vnan", "elastic/logstash:pr-17021"])
+def test_a_map_of_booleans_is_read_for_instances_without_a_number(tmp_path: Path, instance: str) -> None:
+    for model in ("gpt-5", "opus"):
+        write(tmp_path / model / "eval_results.json", {instance: model == "opus"})
+
+    assert SweBenchImporter().recognises(tmp_path)
+    assert outcomes(runs_of(tmp_path)[0]) == {("gpt-5", instance): False, ("opus", instance): True}
+
+
+def logs(folder: Path, resolved: bool) -> None:
+    status = {"FAIL_TO_PASS": {"success": [], "failure": []}}
+    write(folder / "a__a-1" / "report.json", {"a__a-1": {"resolved": resolved, "tests_status": status}})
+
+
+def test_a_folder_of_logs_names_no_arm(tmp_path: Path) -> None:
+    logs(tmp_path / "20240620_agent" / "logs", True)
+    logs(tmp_path / "20241029_other" / "logs", False)
+
+    assert outcomes(runs_of(tmp_path)[0]) == {("20240620_agent", "a__a-1"): True, ("20241029_other", "a__a-1"): False}
+
+
+def test_a_model_that_was_evaluated_in_several_runs_is_an_arm_for_each(tmp_path: Path) -> None:
+    logs(tmp_path / "logs" / "run_evaluation" / "plain" / "opus", False)
+    logs(tmp_path / "logs" / "run_evaluation" / "skill" / "opus", True)
+
+    assert outcomes(runs_of(tmp_path)[0]) == {("opus plain", "a__a-1"): False, ("opus skill", "a__a-1"): True}
+
+
 def test_a_folder_of_agents_models_and_benchmarks_becomes_arms_that_share_tasks(
     tmp_path: Path, outweigh: Outweigh
 ) -> None:

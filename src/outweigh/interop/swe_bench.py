@@ -3,7 +3,7 @@ resolved ids, and result lines.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +142,9 @@ def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord
 def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
     """The runs of `logs/run_evaluation/<run>/<model>/<instance>/report.json`; a model is an arm."""
     seen: dict[str, set[str]] = {}
-    for file in _reports(request.path, notes):
+    files = list(_reports(request.path, notes))
+    arms = _log_arms(files)
+    for file in files:
         try:
             found = list(single_outcomes(as_dict(read_json(file, notes))))
         except EvidenceError as fault:
@@ -150,7 +152,7 @@ def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunReco
             continue
         if not found:
             notes.unread(file, 0, "not the report of an instance")
-        arm = request.arm or decode_file_name(file.resolve().parent.parent.name)
+        arm = request.arm or arms[file]
         for each in found:
             if request.tasks is None or each.instance in request.tasks:
                 seen.setdefault(arm, set()).add(each.instance)
@@ -158,6 +160,25 @@ def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunReco
     for arm, instances in seen.items():
         if request.tasks is not None:
             yield from (_run(each, arm, request) for each in missing_outcomes(frozenset(instances), request.tasks))
+
+
+_LOG_FOLDERS = frozenset({"logs", "run_evaluation", "evaluation_logs", "eval_logs", "reports"})
+
+
+def _log_arms(files: Sequence[Path]) -> dict[Path, str]:
+    """The arm of each report: the folder around the instances, and the one around that where a model has several.
+
+    Folders that only say that logs follow name no arm.
+    """
+    named = {
+        file: [part for part in file.resolve().parts[:-2] if part not in _LOG_FOLDERS][-2:] or ["agent"]
+        for file in files
+    }
+    runs: dict[str, set[str]] = {}
+    for parts in named.values():
+        runs.setdefault(parts[-1], set()).add(parts[0])
+    chosen = {file: parts[-1] if len(runs[parts[-1]]) == 1 else " ".join(parts[::-1]) for file, parts in named.items()}
+    return {file: decode_file_name(arm) for file, arm in chosen.items()}
 
 
 def _submitted_patch(folder: Path) -> str | None:

@@ -7,6 +7,8 @@ resolved, and the predictions that were evaluated.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from os.path import commonpath
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -42,10 +44,10 @@ _NO_RESULTS_BELOW = frozenset({"trajs", "trajectories", "logs", "run_evaluation"
 _GENERIC_FOLDERS = frozenset({"results", "instance_results", "evaluation", "eval", "output", "outputs"})
 _GENERIC_STEM = re.compile(r"(per_instance_details|per_instance|instance_results|results?|report|resolved|details)")
 _DATE = re.compile(r"^\d{8}[_-]")
-_INSTANCE = rb'"[\w.-]+__[\w.-]+-\d+"'
+_INSTANCE = rb'"(?:[\w.-]+__[\w.-]+-\w[\w.-]*|[\w.-]+/[\w.-]+:pr-\d+)"'
 # Strings and what is between them begin differently, so that no text is tried in two ways.
 _MAP_START = re.compile(
-    rb'^\s*\{\s*"[^"\\]{1,200}"\s*:\s*\{(?:"(?:[^"\\]|\\.)*+"|[^{}\[\]"])*?(?<=[{,\s])"resolved"\s*:', re.DOTALL
+    rb'^\s*\{\s*"[^"\\]{1,200}"\s*:\s*\{(?:"(?:[^"\\]|\\.)*+"|[^{}\[\]"])*?(?<=[{,\s])"resolved"\s*:\s*[tfn]', re.DOTALL
 )
 _OUTCOME_START = re.compile(rb"^\s*\{\s*" + _INSTANCE + rb"\s*:\s*(true|false)\b")
 _FACTS = ("total_instances", "submitted_instances", "resolved_instances", "unresolved_instances", "score")
@@ -198,15 +200,58 @@ def read_folder(request: ImportRequest, notes: ImportNotes) -> Iterator[Submissi
             predictions[_submission_folder(file, request.path)].append(file)
     stems = Counter(file.stem for files in results.values() for file in files)
     is_benchmark = len(results) > 1 and any(len(files) > 1 for files in results.values()) and max(stems.values()) > 1
+    arms = _folder_arms(list(results), request.path)
+    suites = _NamedSuites(results, predictions, notes) if request.tasks is None else None
     for folder, files in results.items():
         joined = predictions.pop(folder, []) if len(files) == 1 else []
+        known = request if suites is None else suites.complete(request, folder)
         for file in files:
-            for found in _submission(file, joined, request, notes):
-                arm = found.arm if len(results) == 1 else _folder_arm(folder, request.path)
+            for found in _submission(file, joined, known, notes):
+                arm = found.arm if len(results) == 1 else arms[folder]
                 yield found._replace(arm=arm, benchmark=file.stem if is_benchmark else None)
     for files in predictions.values():
         for file in files:
             notes.warn(f"{file} has predictions and no report beside it, so whether they resolve is unknown.")
+
+
+class _NamedSuites:
+    """The instances that lists of what was resolved name together, for submissions of one benchmark side by side.
+
+    Such a list says nothing about the rest of its suite. What another submission resolved, and this one does not list,
+    it did not resolve.
+    """
+
+    def __init__(
+        self, results: Mapping[Path, Sequence[Path]], predictions: Mapping[Path, Sequence[Path]], notes: ImportNotes
+    ) -> None:
+        self._notes = notes
+        self._named: dict[Path, set[str]] = defaultdict(set)
+        self._members: Counter[Path] = Counter()
+        for folder, files in results.items():
+            named = _listed_instances(files[0]) if len(files) == 1 and folder not in predictions else None
+            if named is not None:
+                self._named[folder.parent] |= named
+                self._members[folder.parent] += 1
+
+    def complete(self, request: ImportRequest, folder: Path) -> ImportRequest:
+        """The request, with the suite of a folder's lists where several name one."""
+        if self._members[folder.parent] < 2:
+            return request
+        tasks = frozenset(self._named[folder.parent])
+        self._notes.warn(
+            f"no file of {folder.parent.name} names all instances, so the {len(tasks):,} that any of its "
+            f"{self._members[folder.parent]:,} submissions names are taken for the suite. What none of them resolved "
+            "is missing, and pass rates are too high; which arm resolves more is not affected. Name the suite with "
+            f"`outweigh import swe-bench {quote(str(request.path))} -o RUNS --tasks FILE`."
+        )
+        return replace(request, tasks=tasks)
+
+
+def _listed_instances(file: Path) -> frozenset[str] | None:
+    """What a list of resolved instances names; None if the file is something else."""
+    document = _top_level(file)
+    resolved = None if is_final_report(document) else read_resolved_list(document)
+    return None if resolved is None else resolved | named_failures(document)
 
 
 def _submission(
@@ -241,11 +286,20 @@ def _submission_folder(file: Path, root: Path) -> Path:
     return folder
 
 
-def _folder_arm(folder: Path, root: Path) -> str:
-    """The folders below the named one, without those that only say that results follow."""
-    parts = [part for part in folder.relative_to(root).parts if part not in _GENERIC_FOLDERS]
-    named = parts or [folder.resolve().name]
-    return decode_file_name("/".join(_DATE.sub("", part) for part in named))[:200]
+def _folder_arms(folders: Sequence[Path], root: Path) -> dict[Path, str]:
+    """The arm of each folder: the folders below what all have in common, without those that only say that results
+    follow. Dates are left out unless they tell two arms apart.
+    """
+    common = Path(commonpath(folders)) if len(folders) > 1 else root
+    dated = {
+        folder: [part for part in folder.relative_to(common).parts if part not in _GENERIC_FOLDERS]
+        or [folder.resolve().name]
+        for folder in folders
+    }
+    undated = {folder: [_DATE.sub("", part) for part in parts] for folder, parts in dated.items()}
+    times = Counter(map(tuple, undated.values()))
+    chosen = {folder: parts if times[tuple(parts)] == 1 else dated[folder] for folder, parts in undated.items()}
+    return {folder: decode_file_name("/".join(parts))[:200] for folder, parts in chosen.items()}
 
 
 def _arm_of(path: Path, document: object) -> str:

@@ -91,8 +91,8 @@ def describe_rows_set_apart(values: ColumnValues, columns: Sequence[str]) -> Ite
         meant = [_as_bool(value) for (value,) in values.rows((column,), {column: None})]
         if True in meant and False in meant and None not in meant:
             yield (
-                f"{meant.count(True):,} of {len(meant):,} rows have {column}=true and are read as runs like the others; "
-                f"--where {quote(f'{column}=false')} leaves them out."
+                f"{meant.count(True):,} of {len(meant):,} rows have {column}=true and are read as runs like the others;"
+                f" --where {quote(f'{column}=false')} leaves them out."
             )
 
 
