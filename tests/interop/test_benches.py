@@ -153,6 +153,31 @@ def test_jobs_of_one_arm_are_repeats_and_jobs_of_others_are_not(tmp_path: Path) 
     assert notes.arm_facts["goose_gpt-5"] == {"accuracy": [1.0, 1.0], "resolved": [1, 1]}
 
 
+def test_trials_whose_job_has_no_file_are_read_from_their_own(tmp_path: Path) -> None:
+    for arm, job, resolved in (
+        ("20250811_cursor", "run1", True),
+        ("20250811_cursor", "run2", False),
+        ("goose", "r1", True),
+    ):
+        for task in ("one", "two"):
+            trial = tb_trial(task, 1, trial_name=f"{task}.1-of-1.{job}", is_resolved=resolved, trial_started_at=job)
+            write(tmp_path / arm / job / task / f"{task}.1-of-1.{job}" / "results.json", trial)
+
+    found, notes = read_all(TerminalBenchImporter(), tmp_path)
+
+    runs = [run for run in found if isinstance(run, RunRecord)]
+    assert TerminalBenchImporter().recognises(tmp_path)
+    assert sorted((run.trial.arm, run.trial.task_id, run.trial.repeat) for run in runs) == [
+        ("cursor", "one", 1),
+        ("cursor", "one", 2),
+        ("cursor", "two", 1),
+        ("cursor", "two", 2),
+        ("goose", "one", 1),
+        ("goose", "two", 1),
+    ]
+    assert "6 trials were read from files of their own, since their jobs have no results.json." in notes.warnings
+
+
 def test_results_that_list_what_was_resolved_are_not_swe_benchs(tmp_path: Path) -> None:
     results = {"results": [tb_trial("one", 1)], "resolved_ids": ["one"], "unresolved_ids": [], "accuracy": 1.0}
     path = write(tmp_path / "job" / "results.json", results)

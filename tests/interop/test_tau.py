@@ -129,3 +129,14 @@ def test_other_documents_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(EvidenceError, match="no results of tau2-bench"):
         runs_of(path)
+
+
+def test_two_models_that_did_the_same_are_two_arms(tmp_path: Path) -> None:
+    rows = [{"task_id": 0, "reward": 1.0, "info": {}, "traj": [{"role": "user", "content": "hi"}], "trial": 0}]
+    for model in ("gpt", "claude"):
+        (tmp_path / f"{model}.json").write_bytes(msgspec.json.encode(rows))
+
+    found, _ = read_all(TauBenchImporter(), tmp_path)
+
+    assert {run.trial.arm for run in found if isinstance(run, RunRecord)} == {"gpt", "claude"}
+    assert len({run.run_id for run in found if isinstance(run, RunRecord)}) == 2

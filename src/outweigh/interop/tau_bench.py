@@ -80,7 +80,9 @@ def simulation_run(raw: Mapping[str, Any], experiment: TauExperiment) -> RunReco
     doings = _agent_activity(raw)
     seed = raw.get("seed")
     return imported_run(
-        run_id=stable_id("tau", as_name(raw.get("id")) or stable_id(task, trial, fingerprint(raw)[:16])),
+        run_id=stable_id(
+            "tau", as_name(raw.get("id")) or stable_id(experiment.arm, task, trial, fingerprint(raw)[:16])
+        ),
         task_id=stable_id(*(part for part in (experiment.domain, task) if part is not None)) or "task",
         arm=experiment.arm,
         repeat=trial + 1,

@@ -87,10 +87,10 @@ class TerminalBenchImporter:
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Read the results of one job, or of every job below a folder."""
         path = request.path
-        files = [path] if path.is_file() else list(filter(_is_job_file, _results_files(path)))
-        if not files:
+        files = [path] if path.is_file() and _is_job_file(path) else list(filter(_is_job_file, _results_files(path)))
+        jobs = [*_jobs(files, path, notes), *_jobs_of_trials(path, files, notes)]
+        if not jobs:
             raise EvidenceError(f"{path} holds no {RESULTS_FILE} of terminal-bench.")
-        jobs = list(_jobs(files, path, notes))
         arms = _arm_names(jobs, request)
         first_repeat: Counter[str] = Counter()
         for name in dict.fromkeys(arms.values()):
@@ -136,7 +136,7 @@ def _results_files(path: Path) -> Iterator[Path]:
 
 def _is_results_file(file: Path) -> bool:
     start = read_head(file)
-    return b'"results"' in start and b'"is_resolved"' in start and b'"trial_name"' in start
+    return b'"is_resolved"' in start and b'"trial_name"' in start
 
 
 def _is_job_file(file: Path) -> bool:
@@ -158,6 +158,23 @@ def _jobs(files: Iterable[Path], root: Path, notes: ImportNotes) -> Iterator[_Jo
         metadata = read_json_object(file.parent / METADATA_FILE, notes) if file.name == RESULTS_FILE else {}
         label, arm = _path_labels(file, root)
         yield _Job(file, document, metadata, label, arm)
+
+
+def _jobs_of_trials(root: Path, job_files: Sequence[Path], notes: ImportNotes) -> Iterator[_Job]:
+    """The jobs of which only the files of trials are there: `<job>/<task>/<trial>/results.json`."""
+    known = {file.parent for file in job_files}
+    trials: dict[Path, list[Mapping[str, Any]]] = {}
+    for file in [root] if root.is_file() else walk_files(root, lambda name: name == RESULTS_FILE):
+        folder = file.resolve().parents[2] if root.is_file() else file.parent.parent.parent
+        if file not in job_files and known.isdisjoint(file.parents) and _is_results_file(file):
+            trials.setdefault(folder, []).append(read_json_object(file, notes))
+    for folder, documents in trials.items():
+        metadata = read_json_object(folder / METADATA_FILE, notes)
+        label, arm = _path_labels(folder / RESULTS_FILE, root)
+        yield _Job(folder / RESULTS_FILE, {"results": documents}, metadata, label, arm)
+    if trials:
+        count = sum(map(len, trials.values()))
+        notes.warn(f"{count:,} trials were read from files of their own, since their jobs have no {RESULTS_FILE}.")
 
 
 def _path_labels(file: Path, root: Path) -> tuple[str, str]:
