@@ -83,7 +83,7 @@ class Runner:
 
     @staticmethod
     def _enter(log: Path, line: LedgerLine) -> None:
-        enter_in_ledger(log, line.evidence_sha256, lambda _: line)
+        enter_in_ledger(log, (line.evidence_sha256,), lambda _: line)
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from outweigh.model.codec import encode
+from outweigh.model.codec import encode, refuse_invalid
+from outweigh.model.evidence_hash import EvidenceHash, evidence_sha256_v1
+from outweigh.store.store import Store
 from outweigh.testing.builders import a_run, runs_of_arm
 
 ARMS = ("--baseline", "a", "--candidate", "b")
@@ -46,6 +48,22 @@ def test_a_report_is_stale_once_its_arms_have_another_run(outweigh: Any, runs: P
 
     assert answer.code == 1
     assert answer.out.startswith(f"STALE: the records of a, b have changed since {report} was written.")
+
+
+@kinds
+def test_a_report_that_an_earlier_release_stamped_is_fresh_by_the_first_version_of_the_hash(
+    outweigh: Any, runs: Path, tmp_path: Path, kind: str
+) -> None:
+    report = tmp_path / f"report.{kind}"
+    outweigh("report", str(runs), *ARMS, "-o", str(report))
+    digests = [located.digest for located in Store.open(runs).records(refuse_invalid)]
+    now, earlier = EvidenceHash.of(digests).hexdigest(), evidence_sha256_v1(digests)
+    assert now in report.read_text()
+    report.write_text(report.read_text().replace(now, earlier))
+
+    assert outweigh("report", str(runs), "--check", str(report)).code == 0
+    append(runs, "b")
+    assert outweigh("report", str(runs), "--check", str(report)).code == 1
 
 
 def test_runs_of_other_arms_do_not_make_it_stale(outweigh: Any, runs: Path, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from tests.cli.engines import Ended, Engine, begun, records, until
 from tests.engine.engine_fixtures import DONE, MISSING_PROGRAM, shell, write_suite
 
 from outweigh.cli.demo import DEMO_SUITE
-from outweigh.model.codec import evidence_sha256, record_digest
+from outweigh.model.codec import record_digest
+from outweigh.model.evidence_hash import evidence_sha256_v1
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.run_record import RunRecord
 
@@ -155,7 +156,7 @@ class TestRunning:
 
 def timeless_hash(store: Path) -> str:
     blank: dict[str, Any] = {"started_at": None, "setup_seconds": None, "checks_seconds": None}
-    return evidence_sha256(record_digest(msgspec.structs.replace(record, **blank)) for record in records(store))
+    return evidence_sha256_v1(record_digest(msgspec.structs.replace(record, **blank)) for record in records(store))
 
 
 class TestStopping:

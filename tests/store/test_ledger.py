@@ -31,7 +31,7 @@ def line_of(evidence: int, *, promotable: bool = False) -> LedgerLine:
 
 
 def enter(path: Path, line: LedgerLine) -> None:
-    enter_in_ledger(path, line.evidence_sha256, lambda _: line)
+    enter_in_ledger(path, (line.evidence_sha256,), lambda _: line)
 
 
 def entered(path: Path, *lines: LedgerLine) -> Ledger:
@@ -60,6 +60,13 @@ def test_the_same_evidence_is_entered_once_and_keeps_its_first_answer(tmp_path: 
 
     assert path.read_bytes() == before
     assert found.find(f"{1:064x}") == line_of(1)
+
+
+def test_of_entries_by_two_versions_of_the_hash_the_refusal_counts(tmp_path: Path) -> None:
+    found = entered(tmp_path / "ledger.log", line_of(1, promotable=True), line_of(2))
+
+    assert found.find(f"{1:064x}", f"{2:064x}") == line_of(2)
+    assert found.find(f"{3:064x}") is None
 
 
 def test_a_damaged_line_counts_as_a_verdict_without_a_promotion(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ from outweigh.compare.evidence import gather
 from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import LocatedRecord, evidence_sha256, record_digest
+from outweigh.model.codec import LocatedRecord, record_digest
+from outweigh.model.evidence_hash import evidence_sha256_v1
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.pin_check import CheckedRun, PinCheck
 from outweigh.model.run_record import RunRecord
@@ -140,7 +141,7 @@ def _make_pin(experiment: ExperimentFile, store: Path, arm: str, name: str | Non
         raise EvidenceError(f"{store} holds no finished run of {arm!r}; there is nothing to pin.")
     if experiment.settings is None:
         raise EvidenceError(f"the runs of {store} were made under several or unknown settings; run the baseline again.")
-    digest = evidence_sha256(map(record_digest, runs))
+    digest = evidence_sha256_v1(map(record_digest, runs))
     made = {run.trial.task_id for run in runs}
     wanted = name or _INVALID_IN_NAME.sub("-", f"{experiment.suite}-{arm}-{digest[:12]}").lstrip(".-_")[:100]
     if _INVALID_IN_NAME.search(wanted) or not wanted[:1].isalnum():

@@ -308,7 +308,7 @@ def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:
     ledgers = [found for folder in folders if (found := read_store_ledger(folder)) is not None]
     if not ledgers:
         return verdict
-    lines = [line for ledger in ledgers if (line := ledger.find(verdict.evidence_sha256)) is not None]
+    lines = [line for ledger in ledgers if (line := ledger.find(*verdict.evidence_hashes)) is not None]
     if not lines:
         reason = "the ledger of verdicts has no entry about these records. Run `outweigh ci` again."
         return replace(verdict, blockers=(*verdict.blockers, reason))

@@ -16,7 +16,8 @@ from outweigh.compare.choose_best import BestArm, ComparedCandidate, choose_best
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import EvidenceError, quote_names
 from outweigh.model.choice import ChoiceCandidate, ChoiceRecord
-from outweigh.model.codec import LocatedRecord, evidence_sha256
+from outweigh.model.codec import LocatedRecord
+from outweigh.model.evidence_hash import evidence_sha256_v1
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import RunRecord
@@ -162,7 +163,7 @@ def _choose(evidence: Evidence | None, repeats: Mapping[str, int], inherit: Inhe
 
 
 def _evidence_hash(evidence: Evidence | None, arm: str) -> str:
-    return evidence_sha256(() if evidence is None else evidence.digests.get(arm, ()))
+    return evidence_sha256_v1(() if evidence is None else evidence.digests.get(arm, ()))
 
 
 def _read_evidence(

@@ -44,8 +44,8 @@ def enter_verdict(store: Path, suite: str, verdict: Verdict, ledger: Path) -> Le
     is_new = not ledger.exists()
     try:
         mark_store(store)
-        entered = enter_in_ledger(ledger, verdict.evidence_sha256, lambda known: _line(known, suite, verdict))
-        line = entered.find(verdict.evidence_sha256)
+        entered = enter_in_ledger(ledger, verdict.evidence_hashes, lambda known: _line(known, suite, verdict))
+        line = entered.find(*verdict.evidence_hashes)
         assert line is not None
         copy_to_store(store, line)
     except OutweighError as fault:

@@ -149,7 +149,7 @@ def _find_change(stamp: ReportStamp, evidence: Evidence) -> str | None:
     arms = (stamp.baseline, *stamp.candidates)
     if gone := [arm for arm in arms if arm not in evidence.arms]:
         return f"the records of {', '.join(gone)} have gone"
-    if evidence.sha256(*arms) != stamp.evidence_sha256:
+    if stamp.evidence_sha256 not in (evidence.sha256(*arms), evidence.sha256_v1(*arms)):
         return f"the records of {', '.join(arms)} have changed"
     return None
 

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from outweigh.compare.judge_agreement import RatedRun, judge_bias, retest
 from outweigh.compare.judge_calls import judge_call_fact
-from outweigh.model.codec import evidence_sha256, record_digest
+from outweigh.model.codec import record_digest
+from outweigh.model.evidence_hash import evidence_sha256_v1
 from outweigh.model.judgment import (
     AgreementInterval,
     AgreementMeasure,
@@ -120,7 +121,7 @@ def _calibration(
         judge=judge_version,
         judge_sha256=judge_version.sha256,
         labels_sha256=labels_sha256,
-        judgments_sha256=evidence_sha256(map(record_digest, answers)),
+        judgments_sha256=evidence_sha256_v1(map(record_digest, answers)),
         seed=None,
         overall=overall,
         criteria=tuple(_agreement(name, units[name]) for name in sorted(units, key=str)),

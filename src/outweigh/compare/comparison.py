@@ -61,6 +61,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     judging: Mapping[str, Sequence[JudgeCallFact]]
     skipped_lines: int
     evidence_sha256: str
+    evidence_sha256_v1: str | None
     warnings: tuple[str, ...]
     composite_warnings: tuple[str, ...]
     setups: Mapping[str, SetupSummary] = field(default_factory=dict)
@@ -140,6 +141,7 @@ def compare_arms(
         judging={name: evidence.judging.get(name, ()) for name in arms},
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
+        evidence_sha256_v1=evidence.sha256_v1(baseline, candidate),
         warnings=(
             *(() if asked_about_use else use_warnings(used)),
             *evidence.warnings,
@@ -170,7 +172,11 @@ def _compare_triggers(evidence: Evidence, baseline: str, candidate: str, profile
     if cases is None or not {baseline, candidate} <= cases.arms.keys():
         return None
     compared = compare_arms(cases, baseline, candidate, profile)
-    return replace(compared, evidence_sha256=evidence.sha256(baseline, candidate))
+    return replace(
+        compared,
+        evidence_sha256=evidence.sha256(baseline, candidate),
+        evidence_sha256_v1=evidence.sha256_v1(baseline, candidate),
+    )
 
 
 def _scans(evidence: Evidence, *arms: ArmTable) -> dict[str, ArmScan]:

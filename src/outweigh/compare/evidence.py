@@ -10,8 +10,9 @@ from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, Located
 from outweigh.compare.run_measures import ArmMeasures, RunMeasures
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
 from outweigh.errors import EvidenceError, UsageError, quote_names
-from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256
+from outweigh.model.codec import InvalidLine, LocatedRecord
 from outweigh.model.corrections import CORRECTED_LABEL, CorrectionSummary
+from outweigh.model.evidence_hash import EvidenceHash, evidence_sha256_v1
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.run_record import (
@@ -77,6 +78,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     arms: Mapping[str, Sequence[Score]]
     digests: Mapping[str, Sequence[bytes]]
+    hashes: Mapping[str, EvidenceHash]
     changes: Mapping[str, Sequence[Change]]
     components: Mapping[str, Sequence[ComponentShare]]
     judging: Mapping[str, Sequence[JudgeCallFact]]
@@ -119,7 +121,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     def sha256(self, *names: str) -> str:
         """The fingerprint of everything recorded about these arms."""
-        return evidence_sha256(digest for name in names for digest in self.digests[name])
+        return EvidenceHash.merged(self.hashes[name] for name in names).hexdigest()
+
+    def sha256_v1(self, *names: str) -> str | None:
+        """The same by version 1, which earlier releases sealed things with; None where digests are not kept singly."""
+        if not self.digests:
+            return None
+        return evidence_sha256_v1(digest for name in names for digest in self.digests[name])
 
 
 def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
@@ -180,6 +188,7 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
     return Evidence(
         arms=arms,
         digests=trials.digests,
+        hashes=_hashes(trials.digests),
         changes=changed,
         components=trials.breakdowns(prices),
         judging=joined.facts,
@@ -215,6 +224,7 @@ def _trigger_evidence(cases: "_Trials", prices: PriceTables, metrics: tuple[Metr
     return Evidence(
         arms=cases.by_arm(),
         digests=cases.digests,
+        hashes=_hashes(cases.digests),
         changes={},
         components=cases.breakdowns(prices),
         judging={},
@@ -372,6 +382,10 @@ class _Trials:
         for scores in arms.values():
             scores.sort(key=lambda score: (score.task_id, score.repeat))
         return dict(arms)
+
+
+def _hashes(digests: Mapping[str, Sequence[bytes]]) -> dict[str, EvidenceHash]:
+    return {arm: EvidenceHash.of(found) for arm, found in digests.items()}
 
 
 def _by_arm(changes: Iterable[Change]) -> dict[str, list[Change]]:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from outweigh.compare.judge_agreement import total_cost
 from outweigh.compare.judge_calls import match_anonymous_failures
 from outweigh.errors import EvidenceError
-from outweigh.model.codec import evidence_sha256, record_digest
+from outweigh.model.codec import record_digest
+from outweigh.model.evidence_hash import evidence_sha256_v1
 from outweigh.model.judgment import Choice, JudgeVersion, Preference, judge_version_of
 from outweigh.stats.estimate import Alternative, Estimate, Interval, Quantity, Significance, Unit, known, unknown
 from outweigh.stats.hypothesis_tests import sign_test
@@ -113,7 +114,7 @@ def compare_pairwise(preferences: Iterable[Preference], baseline: str, candidate
         baseline=baseline,
         candidate=candidate,
         judges=tuple(_summary(judge_version, answers, candidate) for judge_version, answers in ordered),
-        evidence_sha256=evidence_sha256(
+        evidence_sha256=evidence_sha256_v1(
             record_digest(answer) for answers in judge_versions.values() for answer in answers
         ),
         warnings=tuple(_warnings(judge_versions)),

@@ -345,8 +345,3 @@ def _is_utf8(line: bytes) -> bool:
 def record_digest(record: Record) -> bytes:
     """Hash one record's canonical form."""
     return sha256(encode(record)).digest()
-
-
-def evidence_sha256(digests: Iterable[bytes]) -> str:
-    """Combine record digests; sorting makes the order of reading irrelevant."""
-    return sha256(b"".join(sorted(digests))).hexdigest()

@@ -10,6 +10,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import Delta
 from outweigh.compare.inference import Inference, Population
 from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.comparison_tables import arms_table
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import SAME, SIMULATED, UNIT_FORMATS, UNKNOWN, describe_direction, format_change
@@ -30,6 +31,7 @@ def comparison_payload(comparison: Comparison, inference: Inference, panel: Pane
         "infer": inference.population.value,
         "seed": inference.seed,
         "evidence_sha256": comparison.evidence_sha256,
+        "evidence_hash_version": HASH_VERSION,
         "arms": {arm.name: _arm_payload(arm, inference) for arm in (comparison.baseline, comparison.candidate)},
         "pairs": {
             "tasks": len(comparison.tasks),

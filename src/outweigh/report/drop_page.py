@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.document import Block, BulletList, CodeBlock, Report, Table, Tone
 from outweigh.report.json_output import Payload
 
@@ -84,6 +85,7 @@ def _payload(dropped: DroppedParts) -> Payload:
         "may_drop": not dropped.refusals,
         "refusals": list(dropped.refusals),
         "evidence_sha256": dropped.evidence_sha256,
+        "evidence_hash_version": HASH_VERSION,
         "files": [
             {"path": path, "bytes": before, "bytes_after": after} for path, (before, after) in dropped.files.items()
         ],

@@ -9,7 +9,9 @@ from outweigh.report.render_csv import csv_table
 COLUMNS = ("level", "tier", "name", "figure", "value", "low", "high", "confidence", "method", "unknown_because")
 """`level` is what the row is about: the whole ladder, a tier, a sub-arm, an arm, a contrast of tiers, or replicates."""
 _NAMES = frozenset({"arm", "name", "tier", "arms", "reference", "reference_name"})
-_WORDS = frozenset({"schema", "evidence_sha256", "methods", "warnings", "notes", "n", "unit", "method"})
+_WORDS = frozenset(
+    {"schema", "evidence_sha256", "evidence_hash_version", "methods", "warnings", "notes", "n", "unit", "method"}
+)
 """Keys that are no figures, or stand in other columns."""
 _NO_ENDS = (None, None, None, None, None)
 

@@ -7,6 +7,7 @@ from msgspec import to_builtins
 from outweigh.compare.held_out import ReportedRepeats
 from outweigh.compare.ladder import Ladder, Tier, TierSpread
 from outweigh.compare.ladder_levels import LadderTier, SubArm
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.json_output import Payload, finite_or_none, never_passes
 from outweigh.report.ladder_inference import contrast_payload, estimate_payload, inference_payload, standing_payload
 from outweigh.report.run_level import run_level_payload
@@ -30,6 +31,7 @@ def ladder_payload(ladder: Ladder) -> Payload:
         **inference_payload(ladder),
         "run_level": run_level_payload(ladder.run_level),
         "evidence_sha256": ladder.evidence_sha256,
+        "evidence_hash_version": HASH_VERSION,
         "warnings": [*ladder.warnings, *_null_warnings(ladder)],
     }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.formatting import format_dollars, pluralize
 from outweigh.report.json_output import Payload
 from outweigh.verdict.blockers import PromotionMinimum
@@ -46,6 +47,7 @@ def plan_payload(plan: ExperimentPlan) -> Payload:
         "planned_looks": None if plan.looks is None else _looks_payload(plan.looks),
         "advice": advise(plan),
         "evidence_sha256": None if pilot is None else pilot.evidence_sha256,
+        "evidence_hash_version": None if pilot is None else HASH_VERSION,
         "warnings": [*plan.warnings, *_promotion_warnings(plan)],
     }
 

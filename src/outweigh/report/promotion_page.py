@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from outweigh.model.arm import OverlayChange
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.document import Block, BulletList, CodeBlock, Report, Table, Tone
 from outweigh.report.formatting import escape_controls
 from outweigh.report.json_output import Payload
@@ -162,6 +163,7 @@ def _payload(promotion: Promotion) -> Payload:
         "may_promote": not promotion.refusals,
         "refusals": list(promotion.refusals),
         "evidence_sha256": promotion.evidence_sha256,
+        "evidence_hash_version": HASH_VERSION,
         "fingerprint": promotion.fingerprint,
         "destination": None if destination is None else msgspec.to_builtins(destination),
         "carried_out": None if carried is None else msgspec.to_builtins(carried),

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.ladder import Ladder
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.comparison_page import comparison_payload
 from outweigh.report.comparison_tables import format_gate, gate_blocks, total_evidence
 from outweigh.report.deciding_tasks import deciding_tasks, merge_task_pairs
@@ -62,6 +63,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     infer: str
     seed: int
     evidence_sha256: str
+    evidence_hash_version: int = HASH_VERSION
 
 
 def report_payload(candidates: Sequence[ReportedCandidate], provenance: Provenance) -> Payload:
@@ -278,7 +280,7 @@ def _provenance_blocks(candidates: Sequence[ReportedCandidate], provenance: Prov
 def _evidence_lines(candidates: Sequence[ReportedCandidate], provenance: Provenance) -> Iterator[str]:
     if provenance.suite is not None:
         yield f"suite: {provenance.suite}"
-    yield f"evidence: sha256 {provenance.evidence_sha256}"
+    yield f"evidence: sha256 {provenance.evidence_sha256} (version {HASH_VERSION} of the hash)"
     if len(candidates) > 1:
         for one in candidates:
             yield f"evidence of {one.name} and {provenance.baseline}: sha256 {one.comparison.evidence_sha256}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_percent
 from outweigh.verdict.decision import Decision, PolicySource
@@ -40,6 +41,7 @@ def self_check_payload(check: SelfCheck, seed: int) -> dict[str, Any]:
         "seed": seed,
         "tolerated": TOLERATED_FALSE_ALARMS,
         "evidence_sha256": check.evidence_sha256,
+        "evidence_hash_version": HASH_VERSION,
         "policies": {policy: _policy_payload(tally) for policy, tally in check.tallies.items()},
         "natural_pairs": [
             {"baseline": pair.baseline, "candidate": pair.candidate, "decisions": _decision_values(pair.decisions)}

@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.judge_agreement import summarise_judges
+from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.comparison_tables import arms_table, gate_blocks
 from outweigh.report.correction_lines import corrections_payload
 from outweigh.report.document import Block, BulletList, Heading, Report, Tone, optional_bullets
@@ -33,7 +34,11 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, source: PolicySour
     """
     answer = _decision_payload(verdict, comparison, may_promote=may_promote)
     fingerprint = sha256(msgspec.json.encode(answer, order="sorted")).hexdigest()
-    origins = {"policy_from": source.value, "evidence_sha256": verdict.evidence_sha256}
+    origins = {
+        "policy_from": source.value,
+        "evidence_sha256": verdict.evidence_sha256,
+        "evidence_hash_version": HASH_VERSION,
+    }
     beside = {
         "sightings": observed_setup_payload(comparison),
         "scan": scan_payload(comparison.scans),

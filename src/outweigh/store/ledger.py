@@ -51,9 +51,10 @@ class Ledger(Struct, frozen=True, kw_only=True):
         """The number of verdicts."""
         return len(self.lines) + self.damaged
 
-    def find(self, evidence_sha256: str) -> LedgerLine | None:
-        """The entry about this evidence."""
-        return next((line for line in self.lines if line.evidence_sha256 == evidence_sha256), None)
+    def find(self, *hashes: str) -> LedgerLine | None:
+        """The entry about this evidence, by any version of its hash; of several, the one that refuses."""
+        found = [line for line in self.lines if line.evidence_sha256 in hashes]
+        return min(found, key=lambda line: line.promotable, default=None)
 
 
 def read_ledger(path: Path) -> Ledger:
@@ -62,14 +63,14 @@ def read_ledger(path: Path) -> Ledger:
     return _ledger(path, lines, damaged)
 
 
-def enter_in_ledger(path: Path, evidence_sha256: str, make: Callable[[Ledger], LedgerLine]) -> Ledger:
+def enter_in_ledger(path: Path, hashes: tuple[str, ...], make: Callable[[Ledger], LedgerLine]) -> Ledger:
     """Append the line that is made from the ledger as it is, unless this evidence is in it; returns it with the line.
 
     Nobody else enters anything between the reading and the writing.
     """
     with open_journal(path) as journal:
         known = _ledger(path, journal.lines, journal.damaged)
-        if known.find(evidence_sha256) is None:
+        if known.find(*hashes) is None:
             _append(journal, make(known))
         return _ledger(path, journal.lines, journal.damaged)
 
@@ -82,7 +83,7 @@ def mark_store(folder: Path) -> None:
 
 def copy_to_store(folder: Path, line: LedgerLine) -> None:
     """Keep a copy of an entry with the store that it is about."""
-    enter_in_ledger(folder / LEDGER_FILE, line.evidence_sha256, lambda _: line)
+    enter_in_ledger(folder / LEDGER_FILE, (line.evidence_sha256,), lambda _: line)
 
 
 def read_store_ledger(folder: Path) -> Ledger | None:

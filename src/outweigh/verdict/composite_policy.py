@@ -56,6 +56,7 @@ def decide_by_composite(comparison: Comparison, thresholds: CompositeThresholds)
         needs=None,
         settings=asdict(thresholds),
         evidence_sha256=comparison.evidence_sha256,
+        evidence_sha256_v1=comparison.evidence_sha256_v1,
     )
 
 

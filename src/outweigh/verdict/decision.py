@@ -174,8 +174,9 @@ class Obstacle(Struct, frozen=True, kw_only=True):
 class Verdict(Struct, frozen=True, kw_only=True, dict=True):
     """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted.
 
-    `policy_version` is the version of the rule that decided. `superiority_p` is the p-value of the gain that an
-    improvement rests on; None where nothing was improved, and for rules that test nothing. `alarm_p` is that of the
+    `evidence_sha256_v1` is the hash by which earlier releases entered the same evidence in a ledger; None where it is
+    not known. `policy_version` is the version of the rule that decided. `superiority_p` is the p-value of the gain that
+    an improvement rests on; None where nothing was improved, and for rules that test nothing. `alarm_p` is that of the
     alarms that a regression rests on. `measure_sensitivity` decides again many times, which takes longer than the
     decision; it is called when somebody reads `sensitivity`.
     """
@@ -191,12 +192,19 @@ class Verdict(Struct, frozen=True, kw_only=True, dict=True):
     needs: RequiredSample | None
     settings: Mapping[str, object]
     evidence_sha256: str
+    evidence_sha256_v1: str | None = None
     policy_version: int = 1
     superiority_p: float | None = None
     alarm_p: float | None = None
     break_even: BreakEven | None = None
     in_the_way: Obstacle | None = None
     measure_sensitivity: Callable[[], Sensitivity] | None = None
+
+    @property
+    def evidence_hashes(self) -> tuple[str, ...]:
+        """The hash of its evidence by every version that is known, the one that is shown first."""
+        known = (self.evidence_sha256, self.evidence_sha256_v1)
+        return tuple(each for each in known if each is not None)
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:

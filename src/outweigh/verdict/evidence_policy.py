@@ -132,6 +132,7 @@ def _verdict(
         measure_sensitivity=None if unusable else lambda: _sensitivity(comparison, weighed, settings),
         settings=_stored(gates, settings, looked),
         evidence_sha256=comparison.evidence_sha256,
+        evidence_sha256_v1=comparison.evidence_sha256_v1,
         superiority_p=overall_p_value(weighed.finding.superiority_p, settings, looked)
         if decision is Decision.IMPROVED
         else None,

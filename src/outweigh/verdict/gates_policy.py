@@ -53,6 +53,7 @@ def decide_by_gates(comparison: Comparison) -> Verdict:
         needs=None,
         settings={},
         evidence_sha256=comparison.evidence_sha256,
+        evidence_sha256_v1=comparison.evidence_sha256_v1,
     )
 
 

@@ -89,7 +89,7 @@ def promotion_refusals(state: PromotionState) -> tuple[str, ...]:
 
 
 def _evidence(state: PromotionState) -> Iterator[str]:
-    if state.shown_sha256 not in (None, state.evidence_sha256):
+    if state.shown_sha256 not in (None, state.evidence_sha256, state.verdict.evidence_sha256_v1):
         yield "the records are not those of the verdict that --evidence names. Decide again."
     yield from arm_refusals(state.arms, state.never_run)
 

@@ -11,6 +11,7 @@ from numpy.random import Generator
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.model.evidence_hash import NO_RECORDS
 from outweigh.score.composite import OBJECTIVE_FIRST, Profile
 from outweigh.score.judge_scores import NO_JUDGE_RULES
 from outweigh.score.run_score import Score
@@ -145,6 +146,7 @@ def split_in_halves(repeats: RunsByTask, rng: Generator) -> Evidence:
     return Evidence(
         arms=halves,
         digests=digests,
+        hashes=dict.fromkeys(HALVES, NO_RECORDS),
         changes={},
         components={},
         judging={},

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.cli.promote.promotable import Promotable
 from tests.conftest import Outweigh
 from tests.loopback_forge import LoopbackForge
 
+from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.app.ledger import default_ledger
 from outweigh.store.ledger import LedgerLine, enter_in_ledger, read_ledger
+from outweigh.store.store_set import StoreSet
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def judged(change: Promotable, ledger: Path, *more: str) -> list[str]:
 
 
 def enter(ledger: Path, line: LedgerLine) -> None:
-    enter_in_ledger(ledger, line.evidence_sha256, lambda _: line)
+    enter_in_ledger(ledger, (line.evidence_sha256,), lambda _: line)
 
 
 def spent(ledger: Path, verdicts: int) -> None:
@@ -74,6 +77,25 @@ def test_the_same_evidence_looked_at_twice_is_entered_once(
 
     assert ledger.read_bytes() == before
     assert "There was no ledger" not in answer.out
+
+
+def test_an_entry_by_the_hash_of_an_earlier_release_holds_for_the_same_evidence(
+    change: Promotable, ledger: Path, outweigh: Outweigh, forge: LoopbackForge
+) -> None:
+    outweigh(*judged(change, ledger))
+    (line,) = read_ledger(ledger).lines
+    evidence = read_evidence(EvidenceRequest(stores=StoreSet.open([change.store])))
+    earlier = evidence.sha256_v1(*evidence.arms)
+    assert earlier not in (None, line.evidence_sha256)
+    for path in (ledger, change.store / "ledger.log"):
+        path.unlink()
+        enter(path, replace(line, evidence_sha256=earlier))
+    before = ledger.read_bytes()
+
+    outweigh(*judged(change, ledger))
+    assert ledger.read_bytes() == before
+    assert verdict_of(change, outweigh)["may_promote"] is True
+    assert outweigh(*change.execute(forge, "--evidence", str(earlier))).code == 0
 
 
 def test_many_verdicts_ask_for_more_and_forbid_the_promotion_but_leave_the_decision(
