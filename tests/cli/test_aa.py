@@ -27,7 +27,10 @@ def checked(outweigh: Any) -> dict[str, Any]:
 
 
 def test_the_json_has_every_promised_key(checked: dict[str, Any]) -> None:
-    promised = "schema arms splits seed tolerated evidence_sha256 policies natural_pairs warnings deciding policy_from"
+    promised = (
+        "schema arms splits seed tolerated evidence_sha256 evidence_hash_version policies natural_pairs warnings "
+        "deciding policy_from"
+    )
 
     assert checked.keys() == set(promised.split())
     assert (checked["schema"], checked["splits"], checked["seed"]) == ("outweigh.aa/1", 30, 0)
