@@ -199,7 +199,7 @@ def test_a_map_of_booleans_is_read_for_instances_without_a_number(tmp_path: Path
 
 
 def logs(folder: Path, resolved: bool) -> None:
-    status = {"FAIL_TO_PASS": {"success": [], "failure": []}}
+    status: dict[str, Any] = {"FAIL_TO_PASS": {"success": [], "failure": []}}
     write(folder / "a__a-1" / "report.json", {"a__a-1": {"resolved": resolved, "tests_status": status}})
 
 
