@@ -16,9 +16,10 @@ from tests.repositories import Repository
 from outweigh.engine.checks.test_reports.reported_test import TestOutcome
 from outweigh.mining.candidate import Candidate, CandidateKind
 from outweigh.mining.dependencies import InstalledDependencies
-from outweigh.mining.proof_bench import ProofContext, ProofLimits
+from outweigh.mining.proof_bench import ProofContext
 from outweigh.mining.repository import open_history
 from outweigh.mining.runners.runner import ReadFile, Runner
+from outweigh.mining.time_limits import GreenTimes, ProofLimits
 from outweigh.model.suite import SandboxSpec
 from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -120,6 +121,7 @@ def open_proofs(
     limits: ProofLimits = USUAL_LIMITS,
     sandboxes: SandboxProvider | None = None,
     read_only: Sequence[str] = (),
+    green_times: GreenTimes | None = None,
 ) -> Iterator[ProofContext]:
     """What proofs of a history need."""
     scratch.mkdir(exist_ok=True)
@@ -133,4 +135,5 @@ def open_proofs(
             find_runner=lambda _: runner or PytestRunner(),
             install=lambda _candidate, _base: dependencies,
             limits=limits,
+            green_times=green_times or GreenTimes(),
         )

@@ -18,10 +18,10 @@ from outweigh.engine.checks.check_sandbox import TESTS_MOUNT
 from outweigh.mining.candidate import Candidate
 from outweigh.mining.dependencies import DependencyError, InstalledDependencies
 from outweigh.mining.proof import FailedProof, ProvenTask, prove
-from outweigh.mining.proof_bench import ProofLimits
 from outweigh.mining.proof_fault import ProofFault
 from outweigh.mining.runners.detect import detect_runner
 from outweigh.mining.task_writer import write_task_folder
+from outweigh.mining.time_limits import GreenTimes, ProofLimits
 from outweigh.ports.sandboxes import Sandbox, SandboxRequest
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
@@ -147,6 +147,18 @@ def test_tests_that_never_end_after_the_change_are_stopped(attempt: Attempt) -> 
     assert "after the change" in failed.detail
 
 
+def test_tests_that_take_much_longer_than_others_of_their_history_are_given_up(attempt: Attempt) -> None:
+    failed = attempt(
+        BASE,
+        {"work.py": "double = int\n", "tests/test_work.py": HANGS},
+        limits=ProofLimits(least_seconds=1.0),
+        green_times=GreenTimes([0.1, 0.1, 0.1]),
+    )
+
+    assert isinstance(failed, FailedProof)
+    assert (failed.fault, failed.detail) == (ProofFault.TIMED_OUT, "not done after 2 s after the change")
+
+
 class CountingSandboxes:
     """bubblewrap with a file that says how many sandboxes with tests were opened before."""
 
@@ -192,6 +204,26 @@ def test_tests_that_differ_between_repeats_are_named(
         assert found.draft.must_pass == (*found.fail_to_pass, *found.pass_to_pass)
     else:
         assert (found.fault, found.detail) == (ProofFault.FLAKY, "'tests.test_work::test_flaky'")
+
+
+@pytest.mark.parametrize(
+    ("source", "test", "fault", "runs"),
+    [
+        ("def double(n):\n    return 0\n", "def test_two():\n    assert 0\n", ProofFault.FIX_NOT_GREEN, "1"),
+        ("def double(n):\n    return n + n\n", "def test_two():\n    pass\n", ProofFault.BASE_NOT_RED, "2"),
+    ],
+)
+def test_a_proof_ends_with_the_run_that_decides(
+    attempt: Attempt, tmp_path: Path, source: str, test: str, fault: ProofFault, runs: str
+) -> None:
+    before = {path: content for path, content in BASE.items() if path != "tests/test_other.py"}
+    after = {"work.py": source, "tests/test_work.py": test}
+
+    failed = attempt(before, after, sandboxes=CountingSandboxes(tmp_path))
+
+    assert isinstance(failed, FailedProof)
+    assert (failed.fault, failed.detail) == (fault, "'tests.test_work::test_two'")
+    assert (tmp_path / "count").read_text() == runs
 
 
 def test_a_red_that_turns_green_by_itself_is_flaky(attempt: Attempt, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def mine_suite(request: MineRequest, *, listen: Listen | None = None, signals: S
             typed=SessionWords(repository, request.repository, Path.home()) if request.from_sessions else None,
             rewrite=rewriter,
         )
-        with _own_folder(request) as journal, open_mining(repository, setting) as tries:
+        with _own_folder(request) as journal, open_mining(repository, _with_times(setting, journal)) as tries:
             loop = MiningLoop(
                 attempt=tries.attempt,
                 journal=journal,
@@ -196,6 +196,12 @@ def _mining_setting(request: MineRequest, signals: StopSignals, sub_systems: Map
         allow_hosts=request.allow_hosts,
         cancel=signals.cancel,
     )
+
+
+def _with_times(setting: MiningSetting, journal: MiningJournal) -> MiningSetting:
+    """The setting with what tests took before, so that a resumed suite need not learn it again."""
+    known = journal.read(setting.settings).values()
+    return replace(setting, green_seconds=tuple(each.test_seconds for each in known if each.test_seconds is not None))
 
 
 def explain_commit(request: MineRequest, commit: str) -> str:

@@ -81,15 +81,7 @@ def _prove(candidate: Candidate, context: ProofContext, folder: Path) -> ProvenT
     bench = set_up_bench(candidate, context, folder, runner)
     draft, green = _measure(bench)
     limit = context.limits.after(green.seconds)
-    runs = bench.runs(draft)
-    red = runs.run(RUN_SCRIPT, solved=False, timeout_seconds=limit)
-    if red.exit_code is None:
-        raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s before the change")
-    own = runs.run(bench.own_command(draft), solved=False, timeout_seconds=limit)
-    evidence = TestEvidence(
-        green=green, red=red, own=own, files=bench.changed_files(), fix=bench.fix, sources=candidate.source_files
-    )
-    chosen = choose_tests(evidence, runner)
+    chosen = choose_tests(_gather(bench, draft, green, limit), runner)
     draft = _with_names(replace(draft, check_seconds=limit, test_seconds=green.seconds), chosen)
     task = bench.load(draft)
     if (leak := find_leak(task, bench.tries, bench.fix)) is not None:
@@ -112,13 +104,40 @@ def _prove(candidate: Candidate, context: ProofContext, folder: Path) -> ProvenT
 
 def _measure(bench: ProofBench) -> tuple[MinedDraft, TestResults]:
     """Run the hidden tests after the change, with other tests beside them as far as there is time for both."""
-    limit = bench.context.limits.longest_seconds
+    context = bench.context
+    limit = context.limits.first(context.green_times.usual())
     for others in dict.fromkeys((bench.other_test_files(), ())):
         draft = bench.draft(others)
         green = bench.runs(draft).run(RUN_SCRIPT, solved=True, timeout_seconds=limit)
         if green.exit_code is not None:
+            if green.shows_success():
+                context.green_times.add(green.seconds)
             return draft, green
     raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s after the change")
+
+
+def _gather(bench: ProofBench, draft: MinedDraft, green: TestResults, limit: float) -> TestEvidence:
+    """The runs before the change, as far as they matter.
+
+    Where nothing passes after the change, no other run tells more. Where all that does passes before it, too, the tests
+    of the base tell nothing more.
+    """
+    runs = bench.runs(draft)
+    red = own = green
+    if green.shows_success():
+        red = own = runs.run(RUN_SCRIPT, solved=False, timeout_seconds=limit)
+        if red.exit_code is None:
+            raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s before the change")
+        if not red.shows_all_of(green):
+            own = runs.run(bench.own_command(draft), solved=False, timeout_seconds=limit)
+    return TestEvidence(
+        green=green,
+        red=red,
+        own=own,
+        files=bench.changed_files(),
+        fix=bench.fix,
+        sources=bench.candidate.source_files,
+    )
 
 
 def _with_names(draft: MinedDraft, chosen: ChosenTests) -> MinedDraft:

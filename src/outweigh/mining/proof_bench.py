@@ -27,6 +27,7 @@ from outweigh.mining.task_writer import (
     write_task_folder,
 )
 from outweigh.mining.test_runs import TestRuns
+from outweigh.mining.time_limits import GreenTimes, ProofLimits
 from outweigh.mining.workspace_tree import create_repository, is_leftover, keep_workspace, write_workspace
 from outweigh.model.suite import SandboxSpec
 from outweigh.model.task import REPORTS_PREFIX, GitSource, Task
@@ -39,26 +40,12 @@ _OTHER_FILES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProofLimits:
-    """How long tests may take: after the change at most `longest_seconds`, and in every other run many times as long as
-    they took then, because other proofs may run beside them.
-    """
-
-    longest_seconds: float = 600.0
-    least_seconds: float = 120.0
-    times_measured: float = 20.0
-
-    def after(self, seconds: float) -> float:
-        """The limit of a run of tests that took so long after the change."""
-        return max(self.least_seconds, self.times_measured * seconds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProofContext:
     """What proofs need. `find_runner` and `install` are asked once per candidate.
 
     `install` gets the folder with the files of the base, which it must leave alone, and may raise DependencyError.
-    `scratch` is an existing folder for what a proof needs meanwhile, and `label` names its sandboxes.
+    `scratch` is an existing folder for what a proof needs meanwhile, and `label` names its sandboxes. `green_times` is
+    shared by the proofs of one history.
     """
 
     history: HistoryRepository
@@ -70,6 +57,7 @@ class ProofContext:
     install: Callable[[Candidate, Path], InstalledDependencies | None]
     cancel: Event = field(default_factory=Event)
     limits: ProofLimits = field(default_factory=ProofLimits)
+    green_times: GreenTimes = field(default_factory=GreenTimes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

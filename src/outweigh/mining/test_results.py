@@ -26,3 +26,11 @@ class TestResults:
         """The tests that passed."""
         outcomes = self.outcomes or {}
         return frozenset(name for name, outcome in outcomes.items() if outcome is TestOutcome.PASSED)
+
+    def shows_success(self) -> bool:
+        """Whether any test passed, or the whole run where single tests are not reported."""
+        return self.exit_code == 0 if self.outcomes is None else bool(self.passed())
+
+    def shows_all_of(self, other: "TestResults") -> bool:
+        """Whether everything that passed in another run passed in this one, too."""
+        return self.exit_code == 0 if self.outcomes is None else other.passed() <= self.passed()

@@ -27,6 +27,7 @@ from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.detect import detect_runner, runner_for_command
 from outweigh.mining.runners.runner import Runner
 from outweigh.mining.task_writer import TASKS_FOLDER, write_task
+from outweigh.mining.time_limits import GreenTimes
 from outweigh.model.suite import SandboxSpec
 from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.store.store_lock import is_process_alive
@@ -143,7 +144,10 @@ class CandidateTries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiningSetting:
-    """How candidates are tried: by which commands, in which sandboxes, for which suite."""
+    """How candidates are tried: by which commands, in which sandboxes, for which suite.
+
+    `green_seconds` are what tests of candidates that were tried before took after their changes.
+    """
 
     suite: Path
     settings: str
@@ -156,6 +160,7 @@ class MiningSetting:
     typed: FindTyped | None = None
     rewrite: Rewrite | None = None
     cancel: Event = field(default_factory=Event)
+    green_seconds: tuple[float, ...] = ()
 
 
 def _remove_leftovers(sandboxes: SandboxProvider) -> None:
@@ -227,6 +232,7 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
             find_runner=find_runner,
             install=install,
             cancel=setting.cancel,
+            green_times=GreenTimes(setting.green_seconds),
         )
         yield CandidateTries(
             proof=proof,
