@@ -13,6 +13,7 @@ from tests.prerequisites import needs
 from tests.repositories import Repository
 
 from outweigh.app.mine_suite import MineRequest, mine_suite
+from outweigh.app.observer import StopSignals
 from outweigh.errors import UsageError
 from outweigh.mining.journal import JOURNAL_FILE
 from outweigh.workspace.overlay_mount import overlay_mounts_below
@@ -67,6 +68,21 @@ def test_a_folder_that_another_process_mines_into_is_left_alone(tmp_path: Path) 
 
 
 @needs("bubblewrap")
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_folder_without_any_result_is_left_as_it_was(tmp_path: Path, was_there: bool) -> None:
+    history, folder = make_tally_history(tmp_path / "tally", features=1), tmp_path / "mined"
+    if was_there:
+        folder.mkdir()
+    stopped = StopSignals()
+    stopped.drain.set()
+
+    mine_suite(MineRequest(repository=history, folder=folder), signals=stopped)
+
+    assert folder.exists() is was_there
+    assert not was_there or list(folder.iterdir()) == []
+
+
+@needs("bubblewrap")
 def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     """A process is killed while it mines, which leaves its folder and the mounts in it."""
     history = make_tally_history(tmp_path / "tally", features=2)
@@ -75,13 +91,13 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -
     command = [sys.executable, "-m", "outweigh", "init", str(tmp_path / "mined"), "--from-git", str(history)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while not list(temporary.glob("outweigh-mining-*/proof-*")) and process.poll() is None:
+        while not list(temporary.glob("outweigh-mining-*/proof-*/tries/*")) and process.poll() is None:
             sleep(0.01)
         process.kill()
-    (left,) = temporary.glob("outweigh-mining-*")
+    assert list(temporary.glob("outweigh-mining-*"))
 
     done = subprocess.run(command, env=environment, capture_output=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert not left.exists()
     assert overlay_mounts_below(temporary) == []
+    assert list(temporary.iterdir()) == []

@@ -240,7 +240,8 @@ def _own_folder(request: MineRequest) -> Iterator[MiningJournal]:
     Without any result it is left as it was.
     """
     folder, was_there = request.folder, request.folder.exists()
-    is_mined = (folder / JOURNAL_FILE).exists()
+    file = folder / JOURNAL_FILE
+    is_mined = file.exists()
     if was_there and not is_mined and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already and is not a mined suite; name another folder.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -249,11 +250,23 @@ def _own_folder(request: MineRequest) -> Iterator[MiningJournal]:
         _take(lock, folder)
         # Only now: opening the journal removes half a line, which another process may be writing.
         with closing(MiningJournal(folder)) as journal:
-            yield journal
+            # Whoever is killed before the first result leaves a suite that can be resumed, not a folder of something.
+            file.touch()
+            try:
+                yield journal
+            finally:
+                if not is_mined and not file.stat().st_size:
+                    _remove_unused(folder, was_there=was_there)
     finally:
         os.close(lock)
-        if not was_there and not (folder / JOURNAL_FILE).exists():
-            remove_tree(folder)
+
+
+def _remove_unused(folder: Path, *, was_there: bool) -> None:
+    if not was_there:
+        remove_tree(folder)
+        return
+    for path in folder.iterdir():
+        remove_tree(path) if path.is_dir() else path.unlink()
 
 
 def _take(lock: int, folder: Path) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shutil import copytree, ignore_patterns
-from tempfile import TemporaryDirectory, gettempdir
 from threading import Event
 from time import monotonic
 
@@ -30,12 +29,12 @@ from outweigh.mining.task_writer import TASKS_FOLDER, write_task
 from outweigh.mining.time_limits import GreenTimes
 from outweigh.model.suite import SandboxSpec
 from outweigh.ports.sandboxes import SandboxProvider
-from outweigh.store.store_lock import is_process_alive
 from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
+from outweigh.workspace.scratch_folder import abandoned_folders, scratch_folder
 from outweigh.workspace.trash import remove_tree
 
 DEPENDENCIES_FOLDER = "dependencies"
-_SCRATCH = "outweigh-mining-"
+_SCRATCH = "mining"
 _LABEL = "outweigh-mining:"
 
 FindTyped = Callable[[Candidate], Sequence[str]]
@@ -163,16 +162,12 @@ class MiningSetting:
     green_seconds: tuple[float, ...] = ()
 
 
-def _remove_leftovers(sandboxes: SandboxProvider) -> None:
-    """Remove what processes that were killed while they mined have left: mounts, folders and sandboxes."""
-    for folder in Path(gettempdir()).glob(f"{_SCRATCH}*"):
-        pid = folder.name.removeprefix(_SCRATCH).partition("-")[0]
-        if not pid.isdecimal() or is_process_alive(int(pid)):
-            continue
+def _release_leftovers(sandboxes: SandboxProvider) -> None:
+    """Remove the mounts and sandboxes of processes that were killed while they mined, so that their folders can go."""
+    for pid, folder in abandoned_folders(_SCRATCH):
         sandboxes.sweep(f"{_LABEL}{pid}:")
         for mount in overlay_mounts_below(folder):
             unmount(mount)
-        remove_tree(folder)
 
 
 def _with_manifests(
@@ -207,11 +202,8 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
         if after is not None and (before is None or after.manifests != before.manifests):
             # Whoever makes the change has no network, so that what it needs must be there; but not its entry points.
             after = replace(after, connect=() if before is None else before.connect)
-            with (
-                TemporaryDirectory(prefix="outweigh-manifests-", ignore_cleanup_errors=True) as folder,
-                suppress(DependencyError),
-            ):
-                return cache.get(after, _with_manifests(history, candidate.fix, after, base_tree, Path(folder)))
+            with scratch_folder("manifests") as folder, suppress(DependencyError):
+                return cache.get(after, _with_manifests(history, candidate.fix, after, base_tree, folder))
         return None if before is None else cache.get(before, base_tree)
 
     def find_runner(candidate: Candidate) -> Runner | None:
@@ -221,13 +213,13 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
             return runner_for_command(setting.test, files, read)
         return detect_runner(files, read, candidate.test_files)
 
-    _remove_leftovers(setting.sandboxes)
-    with TemporaryDirectory(prefix=f"{_SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True) as scratch:
+    _release_leftovers(setting.sandboxes)
+    with scratch_folder(_SCRATCH) as scratch:
         proof = ProofContext(
             history=history,
             sandboxes=setting.sandboxes,
             sandbox=SandboxSpec(image=setting.image),
-            scratch=Path(scratch),
+            scratch=scratch,
             label=f"{_LABEL}{os.getpid()}",
             find_runner=find_runner,
             install=install,

@@ -8,7 +8,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 
 from outweigh.errors import UsageError
@@ -17,6 +16,7 @@ from outweigh.mining.fix_text import FixText, is_changelog
 from outweigh.mining.repository import HistoryRepository
 from outweigh.workspace.git import GitError, git
 from outweigh.workspace.revisions import TreeEntry, repository_settings
+from outweigh.workspace.scratch_folder import scratch_folder
 
 _SHOWN_PATHS = 3
 _COMMIT_MESSAGE = "Base\n"
@@ -170,8 +170,8 @@ def _index_line(mode: str, name: str, path: str) -> bytes:
 
 
 def _commit_files(repository: Path, lines: Iterable[bytes]) -> str:
-    with TemporaryDirectory(prefix="outweigh-index-") as folder:
-        index = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
+    with scratch_folder("index") as folder:
+        index = {"GIT_INDEX_FILE": str(folder / "index")}
         try:
             git(
                 *("update-index", "-z", "--index-info"),

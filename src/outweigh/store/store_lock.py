@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from outweigh.errors import UsageError
+from outweigh.process import is_process_alive
 
 LOCK_FILE = "lock"
 
@@ -85,14 +86,3 @@ def is_engine_running(folder: Path) -> bool:
     except OSError:
         return holder.host == socket.gethostname() and is_process_alive(holder.pid)
     return any(f":{inode} " in line for line in lines if " FLOCK " in line)
-
-
-def is_process_alive(pid: int) -> bool:
-    """Whether there is such a process on this machine."""
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
 from outweigh.errors import UsageError
 from outweigh.ports.workspaces import RevisionFile
 from outweigh.workspace.git import RAW_ATTRIBUTES, GitError, git
+from outweigh.workspace.scratch_folder import scratch_folder
 
 REVISION_FILE_LIMIT = 8 * 2**20
 REVISION_TOTAL_LIMIT = 64 * 2**20
@@ -150,8 +150,7 @@ class GitRevisions:
 @contextmanager
 def borrowed_objects(objects: Path, commit: str) -> Iterator[Path]:
     """A private bare repository that reads the objects of another and has none of its settings."""
-    with TemporaryDirectory(prefix="outweigh-git-") as name:
-        folder = Path(name)
+    with scratch_folder("git") as folder:
         for part in ("objects/info", "refs", "info"):
             (folder / part).mkdir(parents=True)
         (folder / "HEAD").write_text("ref: refs/heads/none\n")
