@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import mkdtemp
 from threading import Event
 
@@ -13,6 +13,7 @@ from outweigh.mining.candidate import Candidate
 from outweigh.mining.choose_tests import ChangedTestFile
 from outweigh.mining.dependencies import InstalledDependencies
 from outweigh.mining.fix_text import FixText, read_fix_text
+from outweigh.mining.related_tests import related_tests
 from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.runner import Runner
 from outweigh.mining.task_writer import (
@@ -126,18 +127,17 @@ class ProofBench:
         }
 
     def other_test_files(self) -> tuple[str, ...]:
-        """Some test files that the change leaves alone, those first that are named like the source files it changes."""
+        """Some test files that the change leaves alone and that are about the same code, the nearest first."""
         history, candidate = self.context.history, self.candidate
         base, fix = history.files(candidate.base), history.files(candidate.fix)
-        stems = {PurePosixPath(path).stem.lower() for path in candidate.source_files}
-        unchanged = (path for path, entry in base.items() if fix.get(path) == entry and entry.is_file)
-        tests = [path for path in unchanged if self.runner.is_test_file(path) and not is_leftover(path)]
-        tests.sort(key=lambda path: (not any(stem in PurePosixPath(path).stem.lower() for stem in stems), path))
-        with_tests = (
-            path
-            for path in tests
-            if self.runner.changed_tests(path, None, history.content(candidate.base, path) or b"")
-        )
+        names = {
+            path: entry.object_name
+            for path, entry in base.items()
+            if fix.get(path) == entry and entry.is_file and self.runner.is_test_file(path) and not is_leftover(path)
+        }
+        contents = history.blobs(names.values())
+        related = related_tests({path: contents[name] for path, name in names.items()}, candidate)
+        with_tests = (path for path in related if self.runner.changed_tests(path, None, contents[names[path]]))
         return tuple(islice(with_tests, _OTHER_FILES))
 
 
