@@ -69,6 +69,7 @@ class PytestRunner:
 
     name = "pytest"
     report_format = "junit"
+    compiled_beside: str | None = None
 
     def detect(self, _files: Sequence[str], _read: ReadFile) -> bool:
         return True

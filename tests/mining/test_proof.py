@@ -337,9 +337,10 @@ def test_a_change_is_proven_by_the_tests_of_node(attempt: Attempt) -> None:
 
 def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(attempt: Attempt, tmp_path: Path) -> None:
     """The script of the check puts them back, and removes settings of runners that the base does not have."""
-    manifest, changed_manifest = "[tool.pytest.ini_options]\n", "[project]\nname = 'work'\n"
+    manifest = "[tool.pytest.ini_options]\n"
+    inner = {"inner/setup.cfg": "[metadata]\n", "inner/tox.ini": "[pytest]\n"}
     proven = attempt(
-        {**BASE, "pyproject.toml": manifest, "inner/setup.cfg": "[metadata]\n", "inner/tox.ini": "[pytest]\n"},
+        {**BASE, "pyproject.toml": manifest, "tests/numbers.py": "TWO = 2\n", **inner},
         {**FIX, "inner/setup.cfg": "[metadata]\nname = work\n"},
     )
     assert isinstance(proven, ProvenTask)
@@ -354,7 +355,9 @@ def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(atte
         "tests/test_work.py": "",
         "pyproject.toml": f"{manifest}addopts = '-p forged'\n",
         "pytest.ini": "[pytest]\naddopts = -p forged\n",
-        "inner/setup.cfg": changed_manifest,
+        "inner/setup.cfg": "[tool:pytest]\naddopts = -p forged\n",
+        "pytest.py": "raise SystemExit(0)\n",
+        "tests/numbers.py": "TWO = 0\n",
         "inner/tox.ini": "[pytest]\naddopts = -p forged\n",
         "tox.ini": "[pytest]\naddopts = -p forged\n",
         "tests/setup.cfg": "[tool:pytest]\naddopts = -p forged\n",
@@ -387,4 +390,6 @@ def test_what_an_agent_makes_of_the_settings_and_other_tests_does_not_count(atte
     assert [path for path in planted if (workspace / path).exists()] == []
     assert (workspace / "node_modules/tool/jest.config.js").exists(), "what a package brings along is its own"
     assert (workspace / "other/setup.cfg").exists(), "no test is below it, so it may be a part of the work"
-    assert (workspace / "inner/setup.cfg").read_text() == changed_manifest, "the change edits it, so an agent must, too"
+    assert (workspace / "inner/setup.cfg").read_text() == "[metadata]\nname = work\n", "it is as the change has it"
+    assert not (workspace / "pytest.py").exists(), "it would be run in place of the runner"
+    assert (workspace / "tests/numbers.py").read_text() == "TWO = 2\n"

@@ -15,15 +15,13 @@ from outweigh.mining.dependencies import InstalledDependencies
 from outweigh.mining.fix_text import FixText, read_fix_text
 from outweigh.mining.related_tests import related_tests
 from outweigh.mining.repository import HistoryRepository
+from outweigh.mining.restored_files import HiddenFile, read_restored_files
 from outweigh.mining.runners.runner import Runner
 from outweigh.mining.task_writer import (
     WORKSPACES,
-    HiddenFile,
     MinedDraft,
     connecting_lines,
-    foreign_manifests,
     read_hidden_files,
-    read_restored_files,
     read_solution,
     write_task_folder,
 )
@@ -94,8 +92,7 @@ class ProofBench:
             report_format=self.runner.report_format,
             dependencies=self.dependencies,
             others=tuple(others),
-            restored=read_restored_files(self.context.history, self.candidate, others),
-            foreign=foreign_manifests(self.context.history, self.candidate),
+            restored=read_restored_files(self.context.history, self.candidate, self.runner, others),
             check_seconds=self.context.limits.longest_seconds,
         )
 

@@ -4,19 +4,19 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 from outweigh.engine.load_task import load_task
 from outweigh.mining.candidate import Candidate
-from outweigh.mining.changed_files import MANIFESTS_WITH_SETTINGS, RUNNER_SETTINGS, may_set_runner
 from outweigh.mining.dependencies import InstalledDependencies
 from outweigh.mining.fix_text import FixText, is_changelog
 from outweigh.mining.repository import HistoryRepository
+from outweigh.mining.restored_files import HiddenFile, RestoredFiles, placing_lines, read_files
 from outweigh.mining.workspace_tree import create_repository, is_leftover, keep_workspace, write_workspace
 from outweigh.model.task import REPORTS_PREFIX, TASK_FILE, Task
 from outweigh.model.toml_writer import write_toml
@@ -26,7 +26,6 @@ TASKS_FOLDER = "tasks"
 WORKSPACES = "workspaces.git"
 CHECK_NAME = "tests"
 MUST_PASS_FILE = "must_pass.json"
-PYTEST_SETTINGS = "conftest.py"
 RUN_SCRIPT = 'sh "$OUTWEIGH_TESTS/run.sh"'
 _SLUG_LENGTH = 48
 _SOLVE_SCRIPT = """\
@@ -37,20 +36,11 @@ exec git -c safe.directory='*' apply --whitespace=nowarn "$OUTWEIGH_SOLUTION/fix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HiddenFile:
-    """A file that tests need, as it is after the change."""
-
-    content: bytes
-    executable: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MinedDraft:
     """All of a task but its instruction. `command` runs the tests; `report` is where it writes its report, if it does.
 
     `others` are test files besides the hidden ones that the command runs, too. `restored` are those and the files that
-    say how tests are run, as they are at the base: what an agent makes of them does not count. `foreign` are places of
-    such files that neither the base nor the change has.
+    say how tests are run: what an agent makes of them does not count.
     `must_pass` are the names that must be reported as passed, without them the exit code decides. `check_seconds` is
     the time limit of the check, `test_seconds` what it took after the change.
     """
@@ -65,8 +55,7 @@ class MinedDraft:
     report_format: str | None
     dependencies: InstalledDependencies | None
     others: tuple[str, ...] = ()
-    restored: Mapping[str, HiddenFile] = field(default_factory=dict)
-    foreign: tuple[str, ...] = ()
+    restored: RestoredFiles = field(default_factory=RestoredFiles)
     must_pass: tuple[str, ...] = ()
     fail_to_pass: int = 0
     check_seconds: float
@@ -84,42 +73,7 @@ class MinedDraft:
 
 def read_hidden_files(history: HistoryRepository, candidate: Candidate) -> dict[str, HiddenFile]:
     """The test files of a change. Links and submodules among them are left out."""
-    return _read_files(history, candidate.fix, candidate.test_files)
-
-
-def read_restored_files(
-    history: HistoryRepository, candidate: Candidate, others: Sequence[str]
-) -> dict[str, HiddenFile]:
-    """The files that are put back as they were before the tests are run, besides the hidden ones.
-
-    A manifest that the change has to edit stays as the agent leaves it.
-    """
-    base, fix = history.files(candidate.base), history.files(candidate.fix)
-    gone = {*candidate.test_files, *candidate.deleted_tests}
-    settings = [
-        path
-        for path, entry in base.items()
-        if may_set_runner(path) and (fix.get(path) == entry or path.rpartition("/")[2] == PYTEST_SETTINGS)
-    ]
-    return _read_files(history, candidate.base, [path for path in (*settings, *others) if path not in gone])
-
-
-def foreign_manifests(history: HistoryRepository, candidate: Candidate) -> tuple[str, ...]:
-    """Places beside and above the hidden tests where runners look for settings, and no side of the change has any."""
-    known = history.files(candidate.base).keys() | history.files(candidate.fix).keys()
-    folders = {folder for path in candidate.test_files for folder in PurePosixPath(path).parents}
-    places = {str(folder / name) for folder in folders for name in MANIFESTS_WITH_SETTINGS}
-    return tuple(sorted(places - known))
-
-
-def _read_files(history: HistoryRepository, commit: str, paths: Sequence[str]) -> dict[str, HiddenFile]:
-    entries = history.files(commit)
-    wanted = {path: entries[path] for path in paths if path in entries and entries[path].is_file}
-    contents = history.blobs(entry.object_name for entry in wanted.values())
-    return {
-        path: HiddenFile(content=contents[entry.object_name], executable=entry.mode == "100755")
-        for path, entry in sorted(wanted.items())
-    }
+    return read_files(history, candidate.fix, candidate.test_files)
 
 
 def read_solution(history: HistoryRepository, candidate: Candidate) -> bytes:
@@ -177,8 +131,9 @@ def write_task_folder(
         settings.pop("setup", None)
     document = {"metadata": {**_metadata(draft), "outweigh": settings}}
     (folder / TASK_FILE).write_text(write_toml(document), encoding="utf-8")
-    for path, file in {**draft.restored, **draft.hidden}.items():
-        _write_file(folder / "tests" / "files" / path, file.content, executable=file.executable)
+    for place, files in (("files", {**draft.restored.written, **draft.hidden}), ("packages", draft.restored.packages)):
+        for path, file in files.items():
+            _write_file(folder / "tests" / place / path, file.content, executable=file.executable)
     _write_file(folder / "tests" / "run.sh", _run_script(draft).encode(), executable=True)
     if draft.must_pass:
         names = json.dumps(sorted(draft.must_pass), ensure_ascii=False, indent=1)
@@ -234,20 +189,7 @@ def _check(draft: MinedDraft) -> dict[str, Any]:
 def _run_script(draft: MinedDraft) -> str:
     """Files of the workspace at the paths of hidden ones are replaced, whatever the agent made of them."""
     lines = ["#!/bin/sh", "# Puts the hidden tests into the workspace, and runs them.", "set -eu"]
-    brought = (*draft.hidden, *draft.restored)
-    # Runners execute or obey every one of them, so that one which nobody else wrote could report what it likes.
-    names = " -o ".join(f"-name {shlex.quote(name)}" for name in RUNNER_SETTINGS)
-    lines.append(f"find . \\( {names} \\) -not -path './.git/*' -not -path '*/node_modules/*' -exec rm -f {{}} +")
-    if brought:
-        lines += [
-            f"for path in {_words(brought)}; do",
-            '    rm -rf -- "$path"',
-            '    mkdir -p -- "$(dirname -- "$path")"',
-            '    cp -- "$OUTWEIGH_TESTS/files/$path" "$path"',
-            "done",
-        ]
-    if gone := (*draft.deleted, *draft.foreign):
-        lines.append(f"rm -rf -- {_words(gone)}")
+    lines += placing_lines(draft.hidden, draft.deleted, draft.restored)
     lines += connecting_lines(draft.dependencies)
     return "\n".join((*lines, f"exec sh -c {shlex.quote(draft.command)}", ""))
 
@@ -255,11 +197,6 @@ def _run_script(draft: MinedDraft) -> str:
 def connecting_lines(dependencies: InstalledDependencies | None) -> list[str]:
     """Lines of shell that connect a workspace with its dependencies."""
     return [f"sh -c {shlex.quote(command)}" for command in (() if dependencies is None else dependencies.setup)]
-
-
-def _words(paths: Sequence[str]) -> str:
-    # A path that starts with a dash would be read as an option.
-    return " ".join(shlex.quote(f"./{path}") for path in paths)
 
 
 def _write_file(path: Path, content: bytes, *, executable: bool = False) -> None:

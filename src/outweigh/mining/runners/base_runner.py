@@ -33,6 +33,7 @@ class BaseRunner:
     report_format: str | None
     program: str
     test_file: ClassVar[re.Pattern[str]]
+    compiled_beside: str | None = None
 
     def __init__(self, program: str | None = None) -> None:
         self.stated = program is not None

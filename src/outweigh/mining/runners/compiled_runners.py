@@ -38,6 +38,7 @@ class GoRunner(BaseRunner):
     report_format = "go"
     program = "go test"
     test_file = re.compile(r"_test\.go$")
+    compiled_beside = "*_test.go"
     modules: Mapping[str, str] = {"": ""}
 
     def detect(self, files: Sequence[str], read: ReadFile) -> bool:

@@ -23,6 +23,12 @@ class Runner(Protocol):
     def report_format(self) -> str | None:
         """The format of its report, as a `tests` check names it; None where only the exit code tells."""
 
+    @property
+    def compiled_beside(self) -> str | None:
+        """The pattern of names of test files that are compiled together with those beside them; None where each stands
+        alone.
+        """
+
     def detect(self, files: Sequence[str], read: ReadFile) -> bool:
         """Whether the files of a commit use this runner."""
 
