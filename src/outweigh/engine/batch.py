@@ -5,20 +5,21 @@ Concurrency is bounded, attempts are retried when infrastructure failed, and the
 
 import random
 import sys
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from itertools import count
 from threading import Event as Signal
 from types import MappingProxyType
 
 from outweigh.engine.attempt import FinishedAttempt
+from outweigh.engine.attempt_queue import AttemptQueue, QueuedAttempt
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventKind, EventListener, finished_event, note_event, trial_event
-from outweigh.engine.executor import AttemptExecutor
+from outweigh.engine.executor import AttemptExecutor, DoneFutures
 from outweigh.engine.failure_streak import FailureStreak, asks_to_wait
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
@@ -26,9 +27,6 @@ from outweigh.model.run_record import most_paid
 
 POLL_SECONDS = 0.2
 """How often the engine looks at signals and clocks."""
-
-LOOK_AHEAD = 1000
-"""How many attempts of the queue are looked through for one that has a place, where the first has none."""
 
 LOOK_WAIT_SECONDS = 0.02
 """A look is mostly quicker, and a run that it would have saved costs more than a wait."""
@@ -89,28 +87,13 @@ class BatchSettings:
     same_failures: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedAttempt:
-    """An attempt that has not started yet; `not_before` is the earliest time for a retry."""
-
-    planned: PlannedRun
-    attempt: int
-    tries: int
-    not_before: float
-
-
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """An attempt that has started, and how many failures there had been before it did."""
+    """An attempt that has started, how many had started before it, and how many failures there had been."""
 
     due: QueuedAttempt
+    number: int
     mark: int
-
-
-def _first_of_others(queue: Sequence[QueuedAttempt], placeless: Collection[str]) -> int | None:
-    """The place in the queue of the first attempt of an arm that may have a place; None where there is none."""
-    ahead = enumerate(islice(queue, LOOK_AHEAD))
-    return next((index for index, due in ahead if due.planned.trial.arm not in placeless), None)
 
 
 def _take_politely(take_look: TakeLook, still_open: Collection[str]) -> LookResult:
@@ -148,9 +131,10 @@ class Batch:
         self._take_look = take_look
         self._tier_budgets = tier_budgets
         self._unaffordable: frozenset[str] = frozenset()
-        self._waiting: deque[QueuedAttempt] = deque()
-        self._retries: list[QueuedAttempt] = []
+        self._queue = AttemptQueue()
+        self._numbers = count()
         self._running: dict[Future[FinishedAttempt], _Running] = {}
+        self._done = DoneFutures()
         self._streak = FailureStreak(settings.same_failures)
         self._left_of_task: Counter[str] = Counter()
         self._settled: frozenset[str] = frozenset()
@@ -163,16 +147,16 @@ class Batch:
 
     def run(self, plan: Iterable[tuple[PlannedRun, int]]) -> EndReason:
         """Attempt every planned run; each comes with the number of its next attempt."""
-        self._waiting.extend(
+        self._queue.extend(
             QueuedAttempt(planned=run, attempt=attempt, tries=0, not_before=0.0) for run, attempt in plan
         )
-        self._left_of_task.update(due.planned.trial.task_id for due in self._waiting)
+        self._left_of_task.update(due.planned.trial.task_id for due in self._queue)
         # Closing the executor waits for running attempts even after an exception, so that their records are stored.
         with ExitStack() as pools:
             pools.enter_context(closing(self._executor))
             looks = pools.enter_context(ThreadPoolExecutor(1, thread_name_prefix="look"))
             try:
-                while self._running or (self._stop is None and (self._waiting or self._retries)):
+                while self._running or (self._stop is None and self._queue):
                     self._begin_look(looks)
                     self._fill()
                     self._collect()
@@ -189,6 +173,7 @@ class Batch:
             self._look_due = False
             still_open = {name for name, left in self._left_of_task.items() if left}
             self._look = looks.submit(_take_politely, self._take_look, still_open)
+            self._done.watch(self._look)
             # Before the first start there is time: results of an earlier engine may decide.
             wait([self._look], timeout=self._settings.look_wait_seconds if self._started else None)
         self._end_look()
@@ -209,67 +194,51 @@ class Batch:
         if settled <= self._settled:
             return
         self._settled |= settled
-        for due in (*self._waiting, *self._retries):
-            if due.planned.trial.arm in self._settled:
+        for due in self._queue:
+            if due.arm in self._settled:
                 self._count_down(due)
-        self._waiting = deque(due for due in self._waiting if due.planned.trial.arm not in self._settled)
-        self._retries = [due for due in self._retries if due.planned.trial.arm not in self._settled]
+        self._queue.drop(self._settled)
 
     def _fill(self) -> None:
-        placeless: set[str] = set()
+        self._queue.pass_over_none()
         while len(self._running) < self._executor.slots and self._may_start():
-            queue = self._next_queue()
-            index = _first_of_others(queue, placeless)
-            if index is None and queue is not self._waiting:
-                queue = self._waiting
-                index = _first_of_others(queue, placeless)
-            if index is None:
+            # After a failure of the infrastructure another trial comes first: it tells whether only that trial fails.
+            due = self._queue.next(self._executor.now(), retries_last=self._streak.active)
+            if due is None:
                 return
             if not self._budget.reserve():
                 if not self._running:  # otherwise wait: what is running may cost less than was reserved for it
                     self._halt(EndReason.BUDGET)
                 return
-            due = queue[index]
-            if not self._reserve_in_tier(due.planned.trial.arm):
+            of_tier = self._tier_budgets.get(due.arm)
+            if of_tier is not None and not of_tier.reserve():
                 self._budget.release()
-                if self._tier_is_running(due.planned.trial.arm):
+                if of_tier.has_reservations:  # what is running of the tier may cost less
                     return
-                self._drop_tier(due.planned.trial.arm)
+                self._drop_tier(of_tier)
                 continue
-            if not self._start(due):
-                placeless.add(due.planned.trial.arm)
-                continue
-            del queue[index]
+            if self._start(due):
+                self._queue.take(due)
+            else:
+                self._queue.pass_over(due.arm)
 
     def _start(self, due: QueuedAttempt) -> bool:
         """Start an attempt for which its cost is reserved; False where there is no place for its arm now."""
         future = self._executor.start(due.planned, due.attempt)
         if future is None:
             self._budget.release()
-            if (of_tier := self._tier_budgets.get(due.planned.trial.arm)) is not None:
+            if (of_tier := self._tier_budgets.get(due.arm)) is not None:
                 of_tier.release()
             return False
         self._started = True
-        self._running[future] = _Running(due, self._streak.mark())
+        self._running[future] = _Running(due, next(self._numbers), self._streak.mark())
+        self._done.watch(future)
         self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
         return True
 
-    def _reserve_in_tier(self, arm: str) -> bool:
-        budget = self._tier_budgets.get(arm)
-        return budget is None or budget.reserve()
-
-    def _arms_of_tier(self, arm: str) -> frozenset[str]:
-        """The arms that share the budget of this one."""
-        return frozenset(name for name, each in self._tier_budgets.items() if each is self._tier_budgets[arm])
-
-    def _tier_is_running(self, arm: str) -> bool:
-        """Whether to wait: what is running of the tier may cost less than was reserved for it."""
-        tier = self._arms_of_tier(arm)
-        return any(running.due.planned.trial.arm in tier for running in self._running.values())
-
-    def _drop_tier(self, arm: str) -> None:
-        """Start nothing more of a tier whose budget is used up; the other tiers go on."""
-        tier = self._arms_of_tier(arm)
+    def _drop_tier(self, budget: Budget) -> None:
+        """Start nothing more of the arms whose tier has used up its budget; the other tiers go on."""
+        tier = frozenset(arm for arm, each in self._tier_budgets.items() if each is budget)
         self._unaffordable |= tier
         self._drop_arms(tier)
         names = ", ".join(sorted(tier))
@@ -278,21 +247,12 @@ class Batch:
     def _may_start(self) -> bool:
         return self._stop is None and not self._drain.is_set() and self._executor.now() >= self._paused_until
 
-    def _next_queue(self) -> deque[QueuedAttempt] | list[QueuedAttempt]:
-        """The queue of the next attempt: retries that are due come first, so that blocks stay together.
-
-        After a failure of the infrastructure another trial comes first: it tells whether it was the trial's alone.
-        """
-        if self._streak.active and self._waiting:
-            return self._waiting
-        return self._retries if self._retries and self._retries[0].not_before <= self._executor.now() else self._waiting
-
     def _collect(self) -> None:
         if self._drain.is_set():
             self._halt(EndReason.INTERRUPTED)
-        look = () if self._look is None or not self._running else (self._look,)
-        self._executor.wait((*self._running, *look), POLL_SECONDS)
-        for future in [future for future in self._running if future.done()]:
+        self._executor.wait(self._done, POLL_SECONDS)
+        attempts = [future for future in self._done.take() if future in self._running]
+        for future in sorted(attempts, key=lambda future: self._running[future].number):
             self._finish(self._running.pop(future), future.result())
 
     def _finish(self, running: _Running, made: FinishedAttempt) -> None:
@@ -325,11 +285,11 @@ class Batch:
                 self._halt(EndReason.STOPPED)
 
     def _may_try_again(self, due: QueuedAttempt) -> bool:
-        wanted = self._stop is None and due.planned.trial.arm not in self._settled
+        wanted = self._stop is None and due.arm not in self._settled
         return due.tries < self._settings.retries and wanted
 
     def _close(self, due: QueuedAttempt, *, has_result: bool) -> None:
-        self._without_result += not has_result and due.planned.trial.arm not in self._settled
+        self._without_result += not has_result and due.arm not in self._settled
         self._count_down(due)
 
     def _count_down(self, due: QueuedAttempt) -> None:
@@ -344,7 +304,7 @@ class Batch:
         again = QueuedAttempt(
             planned=due.planned, attempt=due.attempt + 1, tries=due.tries + 1, not_before=self._executor.now() + pause
         )
-        self._retries = sorted([*self._retries, again], key=lambda waiting: waiting.not_before)
+        self._queue.add(again)
         if self._streak.active:
             # Another trial would fail as quickly while what is broken is still coming back.
             self._paused_until = max(self._paused_until, again.not_before)

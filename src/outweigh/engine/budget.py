@@ -33,6 +33,11 @@ class Budget:
         """Whether runs of unknown cost were made and nothing bounds what they cost."""
         return self._unknown > 0 and self.worst_run_usd is None
 
+    @property
+    def has_reservations(self) -> bool:
+        """Whether runs go on that may cost less than was reserved for them."""
+        return self._reserved > 0
+
     def reserve(self) -> bool:
         """Reserve the worst cost of one run; False where it is not affordable."""
         if self._cap is not None and not self._affords_one_more(self._cap):
