@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from tests.mining.small_history import PytestRunner
 
-from outweigh.mining.choose_tests import ChangedTestFile, ChosenTests, TestEvidence, choose_tests
+from outweigh.mining.choose_tests import ChangedTestFile, ChosenTests, TestEvidence, choose_tests, needs_own_tests
 from outweigh.mining.fix_text import FixText
 from outweigh.mining.proof_fault import ProofFault, UnprovenError
 from outweigh.mining.red_reason import missing_names
@@ -91,6 +91,24 @@ def test_a_file_that_cannot_be_collected_for_another_reason_is_red_for_the_wrong
     fault = fault_of({OLD: PASSED, NEW: PASSED}, {"tests.test_a": ERROR}, {OLD: PASSED}, output, fix_text("new_thing"))
 
     assert fault is ProofFault.WRONG_RED
+
+
+@pytest.mark.parametrize(
+    ("red", "expected"),
+    [
+        pytest.param({OLD: PASSED, NEW: FAILED, OTHER: PASSED}, False, id="only changed tests fail, and all of them"),
+        pytest.param({OLD: PASSED, NEW: FAILED, OTHER: FAILED}, True, id="an unchanged test fails"),
+        pytest.param({OLD: PASSED, NEW: PASSED, OTHER: PASSED}, True, id="a changed test passes"),
+        pytest.param({OLD: PASSED, NEW: FAILED}, True, id="a test is not run"),
+        pytest.param({OLD: PASSED, NEW: FAILED, OTHER: SKIPPED}, True, id="a test is skipped"),
+        pytest.param(None, True, id="no report"),
+    ],
+)
+def test_the_tests_of_the_base_are_run_where_the_hidden_ones_leave_a_question(red: Outcomes, expected: bool) -> None:
+    green = results({OLD: PASSED, NEW: PASSED, OTHER: PASSED})
+    evidence = TestEvidence(green=green, red=results(red), own=results(red), files=FILES, fix=fix_text())
+
+    assert needs_own_tests(evidence, PytestRunner()) is expected
 
 
 @pytest.mark.parametrize(("red", "is_right"), [({}, True), ({"tests.test_a": ERROR}, False)])

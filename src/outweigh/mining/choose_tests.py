@@ -1,6 +1,6 @@
 """Which tests tell whether a change was made: those that fail without it, and those that must stay green."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -71,6 +71,22 @@ def choose_tests(evidence: TestEvidence, runner: Runner) -> ChosenTests:
     )
 
 
+def needs_own_tests(evidence: TestEvidence, runner: Runner) -> bool:
+    """Whether the base's own tests would tell more than the hidden ones before the change.
+
+    They would not where every hidden test was run, those that failed are changed ones, and those that passed are not.
+    """
+    red = evidence.red.outcomes
+    if red is None:
+        return True
+    functions = tuple(_changed_functions(evidence, runner))
+    return any(
+        (red.get(name) is TestOutcome.PASSED) is _is_changed(name, functions, runner)
+        or red.get(name) not in (TestOutcome.PASSED, TestOutcome.FAILED)
+        for name in evidence.green.passed()
+    )
+
+
 def _by_exit_code(evidence: TestEvidence) -> ChosenTests:
     """Nothing names the tests that fail, so the base must be green with its own tests."""
     if evidence.green.exit_code != 0:
@@ -91,9 +107,7 @@ def _green_tests(evidence: TestEvidence, runner: Runner) -> frozenset[str]:
     """
     reported = evidence.green.outcomes or {}
     functions = tuple(_changed_functions(evidence, runner))
-    changed = frozenset(
-        name for name in reported if any(runner.covers(path, function, name) for path, function in functions)
-    )
+    changed = frozenset(name for name in reported if _is_changed(name, functions, runner))
     own = evidence.own.outcomes or {}
     failed = (name for name, outcome in (evidence.red.outcomes or {}).items() if outcome is TestOutcome.FAILED)
     by_fixture = frozenset(name for name in failed if own.get(name, TestOutcome.PASSED) is TestOutcome.PASSED)
@@ -103,6 +117,10 @@ def _green_tests(evidence: TestEvidence, runner: Runner) -> frozenset[str]:
         fault = ProofFault.FIX_NOT_GREEN if changed or not reported else ProofFault.TESTS_NOT_RUN
         raise UnprovenError(fault, quote_names(failing) if failing else _last_output(evidence.green))
     return green
+
+
+def _is_changed(name: str, functions: Sequence[tuple[str, str | None]], runner: Runner) -> bool:
+    return any(runner.covers(path, function, name) for path, function in functions)
 
 
 def _changed_functions(evidence: TestEvidence, runner: Runner) -> Iterator[tuple[str, str | None]]:

@@ -10,7 +10,7 @@ from outweigh.engine.checks.untrusted_files import UnsafePathError
 from outweigh.engine.preflight import PreflightContext, TaskTries, try_task
 from outweigh.errors import quote_names
 from outweigh.mining.candidate import Candidate
-from outweigh.mining.choose_tests import ChosenTests, TestEvidence, choose_tests
+from outweigh.mining.choose_tests import ChosenTests, TestEvidence, choose_tests, needs_own_tests
 from outweigh.mining.dependencies import DependencyError
 from outweigh.mining.leaks import find_leak
 from outweigh.mining.proof_bench import ProofBench, ProofContext, set_up_bench
@@ -123,21 +123,23 @@ def _gather(bench: ProofBench, draft: MinedDraft, green: TestResults, limit: flo
     of the base tell nothing more.
     """
     runs = bench.runs(draft)
-    red = own = green
-    if green.shows_success():
-        red = own = runs.run(RUN_SCRIPT, solved=False, timeout_seconds=limit)
-        if red.exit_code is None:
-            raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s before the change")
-        if not red.shows_all_of(green):
-            own = runs.run(bench.own_command(draft), solved=False, timeout_seconds=limit)
-    return TestEvidence(
+    evidence = TestEvidence(
         green=green,
-        red=red,
-        own=own,
+        red=green,
+        own=green,
         files=bench.changed_files(),
         fix=bench.fix,
         sources=bench.candidate.source_files,
     )
+    if not green.shows_success():
+        return evidence
+    red = runs.run(RUN_SCRIPT, solved=False, timeout_seconds=limit)
+    if red.exit_code is None:
+        raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s before the change")
+    evidence = replace(evidence, red=red, own=red)
+    if red.shows_all_of(green) or not needs_own_tests(evidence, bench.runner):
+        return evidence
+    return replace(evidence, own=runs.run(bench.own_command(draft), solved=False, timeout_seconds=limit))
 
 
 def _with_names(draft: MinedDraft, chosen: ChosenTests) -> MinedDraft:
