@@ -144,6 +144,8 @@ class TestPython:
         script = "import sys, ssl, water; print(sys.version_info[:2] == tuple(map(int, sys.argv[1].split('.'))))"
         code, said = used(installed, tree, f'python -c "{script}" {other.name}', tmp_path / "use")
         assert (code, said) == (0, "True")
+        without_variables = f'env -i "$(command -v python)" -c "{script}" {other.name}'
+        assert used(installed, tree, without_variables, tmp_path / "again") == (0, "True")
 
     def test_what_fails_is_tried_in_another_way_and_the_recipe_says_so(
         self, tmp_path: Path, setting: InstallSetting

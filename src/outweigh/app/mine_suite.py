@@ -127,7 +127,7 @@ class MinedSuite:
         return len(self.results) == len(self.scan.candidates)
 
 
-MINING_VERSION = 2
+MINING_VERSION = 3
 """Raised when candidates are judged otherwise than before, so that a resumed suite tries them again."""
 
 Listen = Callable[[MiningProgress], None]

@@ -117,8 +117,8 @@ class DependencyCache:
         if python is None or python.is_shown:
             return None
         work = self._folder / _WORK_FOLDER
-        target = work / f"python-{python.name}"
-        with _held_lock(work / f"python-{python.name}.lock", self._setting.cancel):
+        target = work / f"interpreter-{python.name}"
+        with _held_lock(work / f"interpreter-{python.name}.lock", self._setting.cancel):
             if not target.is_dir():
                 _copy_aside(python, target)
         return target

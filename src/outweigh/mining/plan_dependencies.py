@@ -18,6 +18,8 @@ from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.runner import ReadFile
 
 _KEY_LENGTH = 12
+_LAYOUT = 2
+"""Raised when dependencies are laid out otherwise than before, so that earlier ones are installed again."""
 _IMAGE_FILES = ("Dockerfile", ".devcontainer/devcontainer.json", ".devcontainer.json", ".devcontainer/Dockerfile")
 # Variables by which package tools ignore later releases.
 _DATE_VARIABLES = ("UV_EXCLUDE_NEWER", "PIP_UPLOADED_PRIOR_TO", "npm_config_before")
@@ -171,7 +173,13 @@ def _next_month(day: date) -> date:
 
 
 def _key(manifests: Mapping[str, str], attempts: object, version: str | None, python: str | None) -> str:
-    identity = {"manifests": manifests, "attempts": attempts, "version": version, "python": python}
+    identity = {
+        "manifests": manifests,
+        "attempts": attempts,
+        "version": version,
+        "python": python,
+        "layout": _LAYOUT,
+    }
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:_KEY_LENGTH]
 
 

@@ -132,6 +132,7 @@ def copy_python(python: InstalledPython, folder: Path) -> None:
     library = f"python{python.name}"
     (folder / "bin").mkdir(parents=True)
     shutil.copy2(Path(python.program).resolve(), folder / "bin" / library)
+    _find_library_beside(folder / "bin" / library, prefix)
     (folder / "bin" / "python3").symlink_to(library)
     (folder / "lib").mkdir()
     for shared in (prefix / "lib").glob("libpython*.so*"):
@@ -142,3 +143,14 @@ def copy_python(python: InstalledPython, folder: Path) -> None:
     (folder / "lib" / library / "site-packages").mkdir()
     if (prefix / "include").is_dir():
         shutil.copytree(prefix / "include", folder / "include", symlinks=True)
+
+
+def _find_library_beside(program: Path, prefix: Path) -> None:
+    """Let a copied program find its library from where it is, as tests may start it without the variables of its task.
+
+    The path is a string of its own in the program. One that is not there exactly once is left alone.
+    """
+    content, stated = program.read_bytes(), b"\0%s\0" % os.fsencode(prefix / "lib")
+    wanted = b"\0$ORIGIN/../lib\0"
+    if content.count(stated) == 1 and len(wanted) <= len(stated):
+        program.write_bytes(content.replace(stated, wanted.ljust(len(stated), b"\0")))
