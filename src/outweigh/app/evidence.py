@@ -54,19 +54,9 @@ class EvidenceRequest(Struct, frozen=True, kw_only=True):
 
 
 def read_evidence(request: EvidenceRequest) -> Evidence:
-    """Read, check and score everything that the stores hold."""
-    stream = request.stores.read(skip_invalid=request.skip_invalid)
-    evidence = gather(
-        stream,
-        prices=price_tables(request.prices),
-        changes=() if request.changes is None else read_changes(request.changes),
-        skipped=stream.skipped,
-        judge_rules=request.stores.judge_rules(),
-        quarantine=() if request.with_quarantined else request.stores.quarantine(),
-        task_list=None if request.task_list is None else read_task_list(request.task_list),
-        is_for_choosing=request.stores.choosing_runs(),
-    )
-    stream.check_rules()
+    """Read, check and score everything that the stores hold; of a dataset, everything that it keeps."""
+    changes = () if request.changes is None else read_changes(request.changes)
+    evidence = _gather(request, changes) if request.stores.dataset is None else _read_dataset(request, changes)
     corrections = request.stores.corrections()
     warnings = (
         *evidence.warnings,
@@ -75,6 +65,32 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         *map(describe_correction, corrections),
     )
     return replace(evidence, warnings=warnings, scans=request.stores.scans(), corrections=corrections)
+
+
+def _read_dataset(request: EvidenceRequest, changes: Sequence[Change]) -> Evidence:
+    from outweigh.app.dataset_evidence import open_dataset, read_dataset  # noqa: PLC0415 - needs an extra
+
+    stores = open_dataset(request.stores)
+    for option, given in (("--prices", request.prices), ("--task-list", request.task_list)):
+        if given is not None:
+            stores.refuse(f"its scores are computed already, and {option} would change them")
+    return read_dataset(stores, changes)
+
+
+def _gather(request: EvidenceRequest, changes: Sequence[Change]) -> Evidence:
+    stream = request.stores.read(skip_invalid=request.skip_invalid)
+    evidence = gather(
+        stream,
+        prices=price_tables(request.prices),
+        changes=changes,
+        skipped=stream.skipped,
+        judge_rules=request.stores.judge_rules(),
+        quarantine=() if request.with_quarantined else request.stores.quarantine(),
+        task_list=None if request.task_list is None else read_task_list(request.task_list),
+        is_for_choosing=request.stores.choosing_runs(),
+    )
+    stream.check_rules()
+    return evidence
 
 
 def _choice_warnings(stores: StoreSet, evidence: Evidence) -> Iterator[str]:

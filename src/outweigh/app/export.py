@@ -39,7 +39,9 @@ def export_chunks(request: ExportRequest, warn: Warn) -> Iterator[bytes]:
     """The content of that file, piece by piece."""
     write = FILE_WRITERS.get(request.target.suffix)
     if write is None:
-        raise UsageError(f"-o {request.target}: the name must end in one of {', '.join(FILE_WRITERS)}.")
+        raise UsageError(
+            f"-o {request.target}: the name must end in one of {', '.join(FILE_WRITERS)}, or in / for a dataset."
+        )
     return write(request, warn)
 
 

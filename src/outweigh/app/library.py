@@ -15,6 +15,7 @@ from outweigh.app.compare import CompareRequest, ComparisonResult, compare
 from outweigh.app.decide import DecideRequest, DecisionResult, decide
 from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.frames import FRAME_NAME, ArrowFrame, FrameRecords
+from outweigh.app.open_runs import open_stores
 from outweigh.app.report import ReportRequest, ReportResult
 from outweigh.app.report import report as make_report
 from outweigh.compare.inference import IntervalMethod, Population
@@ -163,7 +164,7 @@ def _stores(source: Source, columns: Mapping[str, str] | None) -> StoreSet:
     if isinstance(source, Store):
         return StoreSet([source.reopened()])
     if isinstance(source, str | os.PathLike):
-        return StoreSet.open([source])
+        return open_stores([source])
     if isinstance(source, ArrowFrame):
         return StoreSet([Store(FRAME_NAME, FrameRecords(source, columns or {}), None)])
     return _several(list(source))

@@ -1,5 +1,6 @@
 """Open what a reading command names: stores, files of records, and tables of other programs, read without an import."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
@@ -10,6 +11,7 @@ import msgspec
 from outweigh.errors import UsageError
 from outweigh.model.codec import LocatedRecord, OnInvalid, looks_collected
 from outweigh.store.bundled_stores import expand_bundle
+from outweigh.store.dataset_manifest import is_dataset
 from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX, STANDARD_INPUT
 from outweigh.store.store import Store
 from outweigh.store.store_set import StoreSet
@@ -30,6 +32,8 @@ def open_runs(paths: Sequence[str], columns: Mapping[str, str], command: str, no
     `columns` says which column of a table is which field. The others are guessed, and `notify` hears what was guessed.
     `command` is the command line, for errors that show what to add to it.
     """
+    if any(is_dataset(Path(path)) for path in paths):
+        return open_stores(paths)
     paths = [name for path in paths for name in expand_bundle(path)]
     tables = [path for path in dict.fromkeys(paths) if _is_table(path, mapped=bool(columns))]
     if columns and not tables:
@@ -38,6 +42,15 @@ def open_runs(paths: Sequence[str], columns: Mapping[str, str], command: str, no
         path: _open_table(Path(path), columns, command, notify) for path in tables
     }
     return StoreSet([opened[path] for path in paths])
+
+
+def open_stores(paths: Sequence[str | os.PathLike[str]]) -> StoreSet:
+    """The stores at these paths, or those that a dataset was made of."""
+    if not any(is_dataset(Path(path)) for path in paths):
+        return StoreSet.open(paths)
+    from outweigh.store.dataset_stores import open_dataset  # noqa: PLC0415 - needs an extra
+
+    return open_dataset(paths)
 
 
 def _is_table(path: str, *, mapped: bool) -> bool:

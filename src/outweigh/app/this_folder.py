@@ -10,6 +10,7 @@ from pathlib import Path
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.suite import SUITE_FILE
+from outweigh.store.dataset_manifest import is_dataset
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.find_stores import find_marked_stores, find_stores, has_records, is_store, written_at
@@ -135,7 +136,7 @@ def _remembered_store() -> list[Path]:
 
 def find_named_store(path: Path, make_command: MakeCommand) -> Path:
     """The store that a named folder stands for: itself, or the only store below it."""
-    if is_store(path):
+    if is_store(path) or is_dataset(path):
         return path
     stores = newest_first(find_stores(path))
     if len(stores) > 1:

@@ -3,13 +3,19 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
 
-from outweigh.app.export import FILE_WRITERS, ExportRequest, export_file, export_trajectories
+from outweigh.app.export import FILE_WRITERS, ExportRequest, export_file, export_trajectories, refuse_gaps
 from outweigh.cli.arguments import Parser
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, reading_parser
 from outweigh.errors import UsageError
+from outweigh.report.formatting import count_of
+
+if TYPE_CHECKING:
+    from outweigh.app.export_dataset import WrittenDataset
 
 
 class _Options(ReadingOptions):
@@ -20,17 +26,29 @@ class _Options(ReadingOptions):
     baseline: str | None
     candidate: str | None
     suite: str | None
+    without_records: bool
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write one file, whole or not at all, or a folder of trajectories or logs."""
+    """Write one file or a dataset, whole or not at all, or a folder of trajectories or logs."""
     options = build_parser().parse_command(arguments, _Options())
     request = ExportRequest(evidence=options.evidence_request(), target=Path(options.output))
     if options.suite is not None and not (options.inspect or options.plugin_eval):
         raise UsageError("-c goes with --inspect and --plugin-eval, which have the instructions of tasks.")
     if (options.baseline or options.candidate) and not options.plugin_eval:
         raise UsageError("--baseline and --candidate go with --plugin-eval; the others have all arms.")
-    if options.trajectories:
+    is_dataset = options.output.endswith("/") and not (options.trajectories or options.inspect or options.plugin_eval)
+    if options.without_records and not is_dataset:
+        raise UsageError("--without-records goes with a dataset: -o DIR/, with a slash at the end.")
+    if is_dataset:
+        from outweigh.app.export_dataset import DatasetRequest, export_dataset  # noqa: PLC0415 - rarely used
+
+        refuse_gaps(request)
+        dataset = DatasetRequest(
+            stores=request.evidence.stores, target=request.target, with_records=not options.without_records
+        )
+        print_escaped(_describe_dataset(export_dataset(dataset)))
+    elif options.trajectories:
         export_trajectories(request, _warn)
     elif options.inspect:
         from outweigh.app.export_inspect import export_inspect  # noqa: PLC0415 - rarely used
@@ -49,6 +67,16 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.SATISFIED
 
 
+def _describe_dataset(written: "WrittenDataset") -> str:
+    manifest, folder = written.manifest, quote(str(written.folder))
+    arms, parts = count_of(len(manifest.arms), "arm"), count_of(len(manifest.parts), "part")
+    size = sum(file.bytes for file in manifest.all_files())
+    return (
+        f"{manifest.rows:,} runs of {arms} on {manifest.tasks:,} tasks in {parts}, {size / 1e6:,.1f} MB\n"
+        f"written to {written.folder}; `outweigh verdict {folder}` reads it"
+    )
+
+
 def _warn(warning: str) -> None:
     print_escaped(f"outweigh: {warning}", to=sys.stderr)
 
@@ -57,12 +85,22 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = reading_parser(
         "store export",
-        "Write the records, the scores of every run, or the trajectories to files.",
+        "Write the records, the scores of every run, or the trajectories to files, or a dataset of columns.",
         "outweigh store export outweigh-runs/demo -o runs.csv",
+        "outweigh store export outweigh-runs/demo -o demo-dataset/",
         "outweigh store export outweigh-runs/demo --inspect -o inspect-logs",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(FILE_WRITERS)}"
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help=f"ends in one of {', '.join(FILE_WRITERS)}; or DIR/ for a dataset",
+    )
+    parser.add_argument(
+        "--without-records",
+        action="store_true",
+        help="with DIR/: leave out the records themselves, which verdict and compare do not read",
     )
     group = parser.group("Other formats")
     folders = group.add_mutually_exclusive_group()

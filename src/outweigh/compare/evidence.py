@@ -6,6 +6,7 @@ from datetime import date
 
 from msgspec import Struct, field
 
+from outweigh.compare.arm_ledger import ArmLedger
 from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, LocatedJudgment, join_judgments
 from outweigh.compare.run_measures import ArmMeasures, RunMeasures
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
@@ -14,7 +15,7 @@ from outweigh.model.codec import InvalidLine, LocatedRecord
 from outweigh.model.corrections import CORRECTED_LABEL, CorrectionSummary
 from outweigh.model.evidence_hash import EvidenceHash, evidence_sha256_v1
 from outweigh.model.judgment import Judgment
-from outweigh.model.pricing import ModelPrices, PriceTables
+from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import (
     ARBITRARY_REPEAT,
     REPEAT_LABEL,
@@ -28,11 +29,11 @@ from outweigh.model.scan_result import RunKey, RunScan
 from outweigh.model.suite import QuarantinedTask
 from outweigh.model.task_list import TaskList
 from outweigh.model.trigger_case import TRIGGER_LABEL
-from outweigh.model.usage import Component, ComponentTokens
+from outweigh.model.usage import Component
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric
 from outweigh.score.objective import Change
-from outweigh.score.resource_usage import ComponentShare, component_breakdown
+from outweigh.score.resource_usage import ComponentShare
 from outweigh.score.run_score import RunScorer, Score
 
 SHOWN_LINES = 10
@@ -71,7 +72,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     that the runs of an arm say it is on: one, unless records contradict each other. `measures` are what is measured of
     runs and is no metric, by arm. `chosen_by` counts the runs of each arm that are in none of the other fields, because
     an inheriting arm was chosen by them (compare/held_out.py). `corrections` are what files of corrections did to the
-    stores, and `selected` the hashes of those that chose which runs make up an arm, by arm.
+    stores, and `selected` the hashes of those that chose which runs make up an arm, by arm. `ledgers` are the tokens
+    that `components` are made of, and `unused_judgments` how many name no run, and how many another record of theirs.
     `triggers` are the runs of trigger cases, which say when a skill is used and not whether it helps; None where there
     are none, or no others.
     """
@@ -99,6 +101,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     chosen_by: Mapping[str, int] = field(default_factory=dict)
     corrections: tuple[CorrectionSummary, ...] = ()
     selected: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    ledgers: Mapping[str, ArmLedger] = field(default_factory=dict)
+    unused_judgments: tuple[int, int] = (0, 0)
     triggers: "Evidence | None" = None
 
     def arm(self, name: str) -> Sequence[Score]:
@@ -184,19 +188,21 @@ def gather(  # noqa: PLR0913 - one keyword for every reason to leave runs out
     trials.take(joined)
     for arm, digests in cases.digests.items():
         trials.digests[arm].extend(digests)  # a verdict names the hash of everything that it could rest on
-    arms, changed = trials.by_arm(), _by_arm(changes)
+    arms, changed, ledgers = trials.by_arm(), changes_by_arm(changes), trials.ledgers()
     return Evidence(
         arms=arms,
         digests=trials.digests,
         hashes=_hashes(trials.digests),
         changes=changed,
-        components=trials.breakdowns(prices),
+        components={arm: ledger.breakdown(prices) for arm, ledger in ledgers.items()},
+        ledgers=ledgers,
         judging=joined.facts,
+        unused_judgments=(joined.orphans, joined.stale),
         judge_rules=judge_rules,
         # `skipped` fills while the records are read, so it is copied only now.
         skipped=tuple(skipped),
         warnings=(
-            *_warnings(sum(map(len, trials.superseded.values())), skipped, changed.keys() - arms.keys()),
+            *gathering_notes(sum(map(len, trials.superseded.values())), skipped, changed.keys() - arms.keys()),
             *((ARBITRARY_REPEATS,) if trials.arbitrary_repeats else ()),
             *joined.warnings(),
             *listed.notes(arms),
@@ -226,7 +232,7 @@ def _trigger_evidence(cases: "_Trials", prices: PriceTables, metrics: tuple[Metr
         digests=cases.digests,
         hashes=_hashes(cases.digests),
         changes={},
-        components=cases.breakdowns(prices),
+        components={arm: ledger.breakdown(prices) for arm, ledger in cases.ledgers().items()},
         judging={},
         judge_rules=NO_JUDGE_RULES,
         skipped=(),
@@ -341,20 +347,9 @@ class _Trials:
         """What was observed of every arm's set-up."""
         return {arm: observer.summary() for arm, observer in self._observers.items()}
 
-    def breakdowns(self, prices: PriceTables) -> dict[str, Sequence[ComponentShare]]:
-        """Where each arm's tokens went, priced when all its runs used one model whose prices are known."""
-        return {arm: component_breakdown(self._ledger(arm), self._arm_prices(arm, prices)) for arm in self._ledgers}
-
-    def _ledger(self, arm: str) -> list[ComponentTokens]:
-        sums = self._ledgers[arm]
-        return [
-            ComponentTokens(component=part, input_tokens=sums[part, "input"], output_tokens=sums[part, "output"])
-            for part in dict.fromkeys(part for part, _ in sums)
-        ]
-
-    def _arm_prices(self, arm: str, prices: PriceTables) -> ModelPrices | None:
-        model, *others = self._models[arm]
-        return None if model is None or others else prices.prices(model)
+    def ledgers(self) -> dict[str, ArmLedger]:
+        """Where each arm's tokens went."""
+        return {arm: ArmLedger.of(tokens, self._models[arm]) for arm, tokens in self._ledgers.items()}
 
     def _last_attempt(self, one: Score, other: Score) -> Score:
         first, last = sorted((one, other), key=lambda score: score.attempt)
@@ -388,14 +383,16 @@ def _hashes(digests: Mapping[str, Sequence[bytes]]) -> dict[str, EvidenceHash]:
     return {arm: EvidenceHash.of(found) for arm, found in digests.items()}
 
 
-def _by_arm(changes: Iterable[Change]) -> dict[str, list[Change]]:
+def changes_by_arm(changes: Iterable[Change]) -> dict[str, list[Change]]:
+    """The changes of every arm."""
     arms: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
         arms[change.arm].append(change)
     return dict(arms)
 
 
-def _warnings(retried: int, skipped: Sequence[InvalidLine], unknown_arms: Collection[str]) -> tuple[str, ...]:
+def gathering_notes(retried: int, skipped: Sequence[InvalidLine], unknown_arms: Collection[str]) -> tuple[str, ...]:
+    """What a reader must know about the lines that were read."""
     notes = []
     if retried:
         notes.append(f"{retried} attempts were superseded by a later attempt at the same trial.")

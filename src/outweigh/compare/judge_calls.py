@@ -90,15 +90,18 @@ class JoinedJudgments(Struct, kw_only=True):
 
     def warnings(self) -> tuple[str, ...]:
         """What was not used, and why."""
-        notes = []
-        if self.orphans:
-            notes.append(f"{self.orphans} judgments name a run that is not in the records; they are not used.")
-        if self.stale:
-            notes.append(
-                f"{self.stale} judgments were given for another record of their run (its hash differs); they are not "
-                "used. Judge these runs again."
-            )
-        return tuple(notes)
+        return tuple(unused_warnings(self.orphans, self.stale))
+
+
+def unused_warnings(orphans: int, stale: int) -> Iterator[str]:
+    """Why so many judgments are not used."""
+    if orphans:
+        yield f"{orphans} judgments name a run that is not in the records; they are not used."
+    if stale:
+        yield (
+            f"{stale} judgments were given for another record of their run (its hash differs); they are not used. "
+            "Judge these runs again."
+        )
 
 
 def join_judgments(

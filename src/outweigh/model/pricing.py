@@ -174,6 +174,11 @@ class PriceTables:
     def __init__(self, *tables: PriceTable) -> None:
         self._tables = tables
 
+    @property
+    def names(self) -> str:
+        """The names and versions of all tables that can list a model here."""
+        return " and ".join(table.name for table in self._tables if table.unavailable is None)
+
     def find(self, model: str, at: datetime | None) -> ListedPrices | None:
         """The prices of a model at that moment, in the first table that lists it."""
         return next(self._listed(model, at), None)

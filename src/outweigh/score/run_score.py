@@ -100,7 +100,7 @@ class RunScorer:
         computed = [(metric.name, metric.formula) for metric in metrics if metric.formula is not None]
         self._names = tuple(name for name, _ in computed)
         self._formulas = tuple(formula for _, formula in computed)
-        self._make = _score_class(self._names)
+        self._make = score_class(self._names)
 
     def score(self, located: LocatedRecord, run: RunRecord) -> Score:
         """One run as numbers, before it is judged."""
@@ -149,7 +149,7 @@ def _fired(run: RunRecord, case: TriggerCase) -> float | None:
 
 
 @cache
-def _score_class(names: tuple[str, ...]) -> Callable[..., Score]:
+def score_class(names: tuple[str, ...]) -> Callable[..., Score]:
     """Score with a field for each of these metrics: as small and as fast as if they were written out."""
     fields = [(name, float | None) for name in names]
     made = msgspec.defstruct("Score", fields, bases=(Score,), module=__name__, frozen=True, kw_only=True, gc=False)

@@ -13,6 +13,7 @@ import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import RECORD_LINE_LIMIT, InvalidLine, LocatedRecord, OnInvalid, decode_lines
+from outweigh.store.dataset_manifest import DATASET_FILE, is_dataset
 from outweigh.store.durable_files import write_atomic
 
 MANIFEST_FILE = "imports.json"
@@ -156,6 +157,11 @@ def _record_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = sorted(path.glob(f"*{RECORDS_SUFFIX}"))
+    if not files and is_dataset(path):
+        raise EvidenceError(
+            f"{path} is a dataset, which `outweigh verdict`, `compare` and `report` read; for anything else name the "
+            f"stores that it was made of, which are in its {DATASET_FILE}."
+        )
     if not files:
         raise EvidenceError(
             f"{path} holds no {RECORDS_SUFFIX} file; name the folder or file that has the run records. If another "

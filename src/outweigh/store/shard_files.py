@@ -14,7 +14,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.shard import Shard
 from outweigh.store.durable_files import write_atomic
 
-_PATTERN = "shard-*-of-*.json"
+SHARD_PATTERN = "shard-*-of-*.json"
 
 
 class ShardFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,7 +34,7 @@ class ShardFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def read_shards(folder: Path) -> tuple[ShardFile, ...]:
     """The shards of a store; none where its plan was not divided."""
-    return tuple(_read(path) for path in sorted(folder.glob(_PATTERN)))
+    return tuple(_read(path) for path in sorted(folder.glob(SHARD_PATTERN)))
 
 
 def _read(path: Path) -> ShardFile:

@@ -17,6 +17,7 @@ from outweigh.store.preflight_file import PREFLIGHT_FILE
 from outweigh.store.records import MANIFEST_FILE, RECORDS_SUFFIX
 from outweigh.store.run_store import ATTEMPT_LOGS
 from outweigh.store.scan_file import SCAN_FILE
+from outweigh.store.shard_files import SHARD_PATTERN
 from outweigh.store.store_lock import LOCK_FILE
 from outweigh.store.tried_arms_file import TRIED_ARMS_FILE
 
@@ -35,6 +36,7 @@ _KEPT_FILES = (
     TRIED_ARMS_FILE,
 )
 _ARTIFACT = "[0-9a-f][0-9a-f]/*"
+_RULE_FILES = (CALIBRATION_PATTERN, EXPERIMENT_FILE, JUDGING_FILE, LEDGER_FILE, SCAN_FILE, SHARD_PATTERN)
 
 
 def record_files(path: Path) -> list[Path]:
@@ -48,6 +50,14 @@ def files_to_keep(folder: Path, *, artifacts: bool) -> list[Path]:
     if artifacts:
         found |= {*(folder / ARTIFACTS_FOLDER).glob(_ARTIFACT)}
     return sorted(file for file in found if file.is_file())
+
+
+def rule_files(path: Path) -> list[Path]:
+    """The files by which the records of a store are judged and compared; beside a single file, the ledger alone."""
+    if not path.is_dir():
+        ledger = path.parent / LEDGER_FILE
+        return [ledger] if ledger.is_file() else []
+    return sorted(file for pattern in _RULE_FILES for file in path.glob(pattern) if file.is_file())
 
 
 def attempt_logs(path: Path) -> list[Path]:

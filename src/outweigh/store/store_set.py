@@ -40,6 +40,9 @@ _NAMED_SHARDS = 10
 class StoreSet:
     """All stores of a command, in the order in which they were named."""
 
+    dataset: Path | None = None
+    """The folder of the dataset whose stores these are; None where records are read."""
+
     def __init__(self, stores: Sequence[Store]) -> None:
         self.stores = tuple(stores)
 
@@ -50,10 +53,10 @@ class StoreSet:
         opened = {name: Store.open(name) for name in names}
         return cls([opened[name] for name in names])
 
-    def reopened(self) -> Self:
+    def reopened(self) -> "StoreSet":
         """The same places, with nothing read yet."""
         fresh = {store: store.reopened() for store in self._distinct}
-        return type(self)([fresh[store] for store in self.stores])
+        return StoreSet([fresh[store] for store in self.stores])
 
     @property
     def _distinct(self) -> list[Store]:

@@ -1,0 +1,153 @@
+"""Runs of one arm of a dataset as a sequence, read column by column, and made into scores only where one is wanted."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outweigh.errors import EvidenceError, requires_extra
+from outweigh.score.run_score import Score
+from outweigh.store.dataset_rows import ScoreReader
+
+Numbers = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+_READING_THREADS = 2
+
+
+class RowGroup(NamedTuple):
+    """Rows that stand together in the file of a part."""
+
+    file: "PartFile"
+    number: int
+    rows: int
+
+
+class PartFile:
+    """The file with the runs of a part. It is opened for every reading, so that many parts need no more open files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._metadata: Any = None
+
+    def read(self, index: int, columns: Sequence[str] | None = None, names: Sequence[str] = ()) -> Any:
+        """Columns of one row group; those in `names` come with their dictionaries."""
+        with requires_extra("a dataset", "parquet"):
+            import pyarrow  # noqa: PLC0415 - heavy, and only datasets need it
+            from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+        try:
+            with ParquetFile(self.path, metadata=self._metadata, read_dictionary=list(names)) as file:
+                self._metadata = file.metadata
+                return file.read_row_group(index, columns=columns, use_threads=False)
+        except (pyarrow.ArrowException, OSError, ValueError) as fault:
+            raise EvidenceError(f"{self.path} cannot be read as part of a dataset: {fault}.") from fault
+
+
+class StoredRuns(Sequence[Score]):
+    """Runs with one role of one arm, in the order of their tasks and repeats."""
+
+    def __init__(self, groups: Sequence[RowGroup]) -> None:
+        self._groups = tuple(group for group in groups if group.rows)
+        self._ends = list(accumulate(group.rows for group in self._groups))
+        self._reader = ScoreReader()
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[Score]:
+        for group in self._groups:
+            yield from self._reader.read(group.file.read(group.number))
+
+    @overload
+    def __getitem__(self, place: int) -> Score: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Score]: ...
+    def __getitem__(self, place: int | slice) -> Score | Sequence[Score]:
+        if isinstance(place, slice):
+            return self.at(list(range(len(self)))[place])
+        return self.at([range(len(self))[place]])[0]
+
+    def at(self, places: Sequence[int]) -> list[Score]:
+        """The runs at these places, which are in order."""
+        found: list[Score] = []
+        by_group: dict[int, list[int]] = {}
+        for place in places:
+            number = bisect_right(self._ends, place)
+            by_group.setdefault(number, []).append(place - (self._ends[number - 1] if number else 0))
+        for number, rows in by_group.items():
+            group = self._groups[number]
+            found += self._reader.read(group.file.read(group.number).take(rows))
+        return found
+
+    def numbers(self, field: str) -> Numbers:
+        """A column of numbers; NaN where it is unknown."""
+        found = np.empty(len(self), dtype=np.float64)
+
+        def fill(rows: slice, group: RowGroup) -> None:
+            column = group.file.read(group.number, [field]).column(0)
+            found[rows] = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+
+        self._for_each_group(fill)
+        return found
+
+    def names(self, field: str) -> tuple[list[str | None], Codes]:
+        """A column of names: the different ones, and the place of every run's own among them."""
+        found = np.empty(len(self), dtype=np.int32)
+        places: dict[str | None, int] = {}
+        pieces: dict[int, tuple[list[str | None], Codes]] = {}
+
+        def read(rows: slice, group: RowGroup) -> None:
+            pieces[rows.start] = _encoded(group.file.read(group.number, [field], [field]).column(0))
+
+        self._for_each_group(read)
+        for start, (names, codes) in sorted(pieces.items()):
+            mapped = np.array([places.setdefault(name, len(places)) for name in names], dtype=np.int32)
+            found[start : start + len(codes)] = mapped[codes] if len(names) else codes
+        return list(places), found
+
+    def _for_each_group(self, action: Callable[[slice, RowGroup], None]) -> None:
+        """Reading and decompressing need no interpreter, so two threads keep two cores busy."""
+        starts = [0, *self._ends]
+        rows = [slice(start, start + group.rows) for start, group in zip(starts, self._groups, strict=False)]
+        with ThreadPoolExecutor(_READING_THREADS) as threads:
+            for _ in threads.map(action, rows, self._groups):
+                pass
+
+
+class RunsByTask(Mapping[str, int]):
+    """How many runs each task has. They are counted when somebody asks, because hardly anybody does."""
+
+    def __init__(self, runs: StoredRuns) -> None:
+        self._runs = runs
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        names, codes = self._runs.names("task_id")
+        return dict(zip(map(str, names), np.bincount(codes, minlength=len(names)).tolist(), strict=True))
+
+    def __getitem__(self, task: str) -> int:
+        return self._counts[task]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+
+def _encoded(column: Any) -> tuple[list[str | None], Codes]:
+    """The names of a column and the place of every row's own; None is the last of them where a row has none."""
+    places: dict[str | None, int] = {}
+    pieces = []
+    for chunk in column.chunks:
+        names = [*chunk.dictionary.to_pylist(), *([None] if chunk.null_count else [])]
+        mapped = np.array([places.setdefault(name, len(places)) for name in names], dtype=np.int32)
+        codes = chunk.indices.fill_null(len(names) - 1) if chunk.null_count else chunk.indices
+        pieces.append(mapped[codes.to_numpy(zero_copy_only=False)])
+    return list(places), np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int32)
