@@ -9,6 +9,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 from outweigh.errors import OutweighError, UsageError
 from outweigh.plugins import adapter_names, load_adapter, load_adapters
@@ -93,9 +94,9 @@ def suggest_import(path: Path) -> str:
     return f"{unknown} Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, FORMAT being one of {ways}."
 
 
-def describe_unread_formats(folder: Path, importer: Importer) -> str | None:
-    """A hint about results of other formats in a folder that was read as one format; None where there are none."""
-    expected = {TABLE, importer.name, *getattr(importer, "reads_also", ())}
+def describe_unread_formats(folder: Path, importer: Importer, read: frozenset[str]) -> str | None:
+    """A hint about results of formats in a folder that were not `read`; None where there are none."""
+    expected = {TABLE, *read, *getattr(importer, "reads_also", ())}
     others = {name: paths for name, paths in _formats_below(folder).items() if name not in expected}
     if not others:
         return None
@@ -197,26 +198,40 @@ def _without_parts(found: list[Importer]) -> list[Importer]:
     return [each for each in found if each.name not in also] or found
 
 
-def choose_sources(named: str | None, path: Path, *, mapped: bool) -> list[tuple[Path, Importer]]:
-    """What to read of a path, each with its importer: the path itself, or what is in a folder of no format.
+class Source(NamedTuple):
+    """A path with its importer, and a remark about why this is what is read."""
 
-    That is clear if there is one format in the folder, or one table of runs, or only tables with the same columns.
+    path: Path
+    importer: Importer
+    remark: str | None = None
+
+
+def choose_sources(named: str | None, path: Path, *, mapped: bool) -> list[Source]:
+    """What to read of a path: the path itself, or what is in a folder of no format.
+
+    That is clear if there is one format in the folder, if all are those of agents' sessions, or if one table in it has
+    all runs.
     """
     is_unknown = named is None and path.is_dir() and not mapped and not holds_own_records(path)
     if not is_unknown or matching_importers(path, installed_importers()):
-        return [(path, choose_importer(named, path, mapped=mapped))]
+        return [Source(path, choose_importer(named, path, mapped=mapped))]
     below = _formats_below(path)
     files = below.pop(TABLE, [])
     tables = [file for file in files if _holds_run_rows(file)]
     if len(below) == 1 and not tables:
         ((name, paths),) = below.items()
-        return [(each, load_adapter("importer", name)) for each in paths]
-    if tables and not below:
+        return [Source(each, load_adapter("importer", name)) for each in paths]
+    importers = [load_adapter("importer", name) for name in below]
+    if importers and not tables and all(getattr(each, "reads_sessions", False) for each in importers):
+        # Each reads the whole folder and passes the other agents' files by, so that arms and tasks have the same names.
+        return [Source(path, each) for each in importers]
+    if not below:
+        from outweigh.app.folder_tables import find_tables  # noqa: PLC0415 - only for tables
+
+        found = find_tables(path)
         table: Importer = load_adapter("importer", TABLE)
-        if len(tables) == 1:
-            return [(tables[0], table)]
-        if len(tables) == len(files) and len({frozenset(_columns(file)) for file in tables}) == 1:
-            return [(path, table)]
+        if found.paths:
+            return [Source(each, table, found.remark) for each in found.paths]
     raise UsageError(f"{path} {suggest_import(path)}")
 
 
@@ -224,18 +239,10 @@ def _holds_run_rows(path: Path) -> bool:
     """Whether a file is a table with columns that could be the task and the result of a run."""
     if not path.is_file() or path.suffix.lower() not in TABLES | _ROW_SUFFIXES or holds_own_records(path):
         return False
-    from outweigh.interop.table.guess_columns import may_hold_results  # noqa: PLC0415 - only for tables
+    from outweigh.app.folder_tables import column_names  # noqa: PLC0415 - only for tables
+    from outweigh.interop.table.guess_columns import may_hold_results  # noqa: PLC0415
 
-    return may_hold_results(_columns(path))
-
-
-def _columns(path: Path) -> list[str]:
-    from outweigh.interop.table_rows import sampled_columns  # noqa: PLC0415 - only for tables
-
-    try:
-        return list(sampled_columns(path))
-    except OutweighError:
-        return []
+    return may_hold_results(column_names(path))
 
 
 def _existing_path(text: str) -> Path:

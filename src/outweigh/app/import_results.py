@@ -117,10 +117,12 @@ def import_results(request: ImportResultsRequest, on_imported: Callable[[Importe
     is_mapped = bool(options.columns or options.rows or options.where)
     chosen = [found for path in paths for found in choose_sources(named, path, mapped=is_mapped)]
     imported = []
-    for path, importer in chosen:
-        imported.append(import_source(importer, path, target, options))
+    for source in chosen:
+        imported.append(import_source(source.importer, source.path, target, options, source.remark))
         on_imported(imported[-1])
-    found = (describe_unread_formats(path, importer) for path, importer in chosen if named is None and path.is_dir())
+    read = frozenset(source.importer.name for source in chosen)
+    folders = [source for source in chosen if named is None and source.path.is_dir()]
+    found = (describe_unread_formats(source.path, source.importer, read) for source in folders)
     return ImportedResults(sources=imported, hints=tuple(filter(None, found)))
 
 
@@ -174,8 +176,10 @@ class ImportOptions:
         return {name: value for name, value in said.items() if value}
 
 
-def import_source(importer: Importer, path: Path, target: Path, options: ImportOptions) -> ImportedSource:
-    """Read a source into a folder; one that was imported before adds nothing."""
+def import_source(
+    importer: Importer, path: Path, target: Path, options: ImportOptions, remark: str | None = None
+) -> ImportedSource:
+    """Read a source into a folder; one that was imported before adds nothing. A remark is kept with the warnings."""
     _refuse_ignored_options(importer, options)
     source = source_sha256(path)
     key = fingerprint({"format": importer.name, "source": source, "options": options.recorded()})
@@ -186,6 +190,8 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
                 path=path, target=target, entry=known, is_new=False, arm_runs={}, tasks=0, arms=folder.arms
             )
         notes = ImportNotes()
+        if remark is not None:
+            notes.warn(remark)
         request = ImportRequest(
             path=path,
             arm=options.arm,

@@ -60,6 +60,8 @@ class _SessionImporter(ABC):
 
     fields: Mapping[str, FieldOrigin] = transcript_origins()
     takes = frozenset({"model"})
+    reads_sessions = True
+    """Files of other agents in a folder are passed by, so that each agent's importer can read it."""
 
     @abstractmethod
     def file_kind(self, events: list[JsonObject]) -> str | None:

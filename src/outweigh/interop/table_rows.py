@@ -6,13 +6,14 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from shlex import quote
 from typing import Any, BinaryIO, NamedTuple
 
 from outweigh.errors import EvidenceError, requires_extra
 from outweigh.interop.result_files import LINE_LIMIT, open_source, read_json, read_json_lines, to_utf8, walk_files
+from outweigh.interop.row_places import FILE_COLUMN, are_rows, array_places, holds_result, result_places, rows_at
 from outweigh.ports.importers import ImportNotes
 
 SAMPLED_ROWS = 200
@@ -28,7 +29,6 @@ _DELIMITERS = ",;\t|"
 _NAMED_DELIMITER = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 _PARQUET_BATCH = 10_000
 _SHOWN_ARRAYS = 5
-_EVERY_KEY = "*"
 
 
 class TableRow(NamedTuple):
@@ -143,24 +143,57 @@ def _flatten(cells: Mapping[str, Any], before: str = "", depth: int = 4) -> Iter
 
 
 def _folder_rows(folder: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
-    """The rows of every table below a folder; a JSON object is one row. The column `file` says which table it is."""
-    for file in walk_files(folder, lambda name: name.lower().endswith(TABLE_SUFFIXES)):
-        named = file.relative_to(folder).with_suffix("").as_posix()
+    """The rows of every table below a folder. The column `file` says which table it is."""
+    name_of = _FileNames(folder)
+    for file in _tables_below(folder):
         try:
             for row in _file_rows(file, notes, place):
-                yield row if "file" in row.cells else row._replace(cells={**row.cells, "file": named})
+                named = {} if FILE_COLUMN in row.cells else {FILE_COLUMN: name_of(file)}
+                yield row._replace(cells={**row.cells, **named})
         except EvidenceError as fault:
             notes.unread(file, 0, str(fault))
 
 
+def _tables_below(folder: Path) -> Iterator[Path]:
+    return walk_files(folder, lambda name: name.lower().endswith(TABLE_SUFFIXES))
+
+
+class _FileNames:
+    """Names of the files below a folder, without the folders that all of them have first or last."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        paths = map(self._parts, _tables_below(folder))
+        self._first = self._last = next(paths, ())
+        for parts in paths:
+            self._first = _common_start(self._first, parts)
+            self._last = _common_start(self._last[::-1], parts[::-1])[::-1]
+
+    def _parts(self, file: Path) -> tuple[str, ...]:
+        return file.relative_to(self._folder).with_suffix("").parts
+
+    def __call__(self, file: Path) -> str:
+        parts = self._parts(file)
+        return "/".join(parts[len(self._first) : len(parts) - len(self._last)]) or "/".join(parts)
+
+
+def _common_start(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for part, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
 def _file_rows(file: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
+    """The rows of a file; a JSON object is one row, unless it is none and holds rows in one place."""
     if file.suffix.lower() != ".json" or place is not None:
         yield from _all_rows(file, notes, place)
         return
     value = read_json(file, notes)
     if isinstance(value, dict):
-        yield TableRow(file, 0, value)
-    elif _are_rows(value):
+        places = [] if holds_result(value) else result_places(value)
+        if len(places) == 1:
+            yield from _placed_rows(value, places[0], file, notes)
+        else:
+            yield TableRow(file, 0, value)
+    elif are_rows(value):
         yield from (TableRow(file, number, row) for number, row in enumerate(value, start=1))
     else:
         notes.unread(file, 0, "not a JSON object")
@@ -169,10 +202,7 @@ def _file_rows(file: Path, notes: ImportNotes, place: str | None) -> Iterator[Ta
 def _array_rows(path: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
     rows = read_json(path, notes)
     if place is None and isinstance(rows, dict):
-        found = row_places(rows)
-        if len(found) != 1:
-            raise EvidenceError(f"{path} is not an array of rows; {_row_array_hint(found, path)}.")
-        place = found[0]
+        place = _only_place(rows, path)
     if place is not None:
         yield from _placed_rows(rows, place, path, notes)
         return
@@ -185,45 +215,26 @@ def _array_rows(path: Path, notes: ImportNotes, place: str | None) -> Iterator[T
             notes.unread(path, number, "not a JSON object")
 
 
+def _only_place(document: Mapping[str, Any], path: Path) -> str:
+    """Where the rows of a document are: the only place with results, or its only array."""
+    results, arrays = result_places(document), array_places(document)
+    for found in (results, arrays):
+        if len(found) == 1:
+            return found[0]
+    raise EvidenceError(f"{path} is not an array of rows; {_row_array_hint(results or arrays, path)}.")
+
+
 def _placed_rows(document: Any, place: str, path: Path, notes: ImportNotes) -> Iterator[TableRow]:
     """The rows in an array of a document, each with the plain values of the objects around it."""
     number = 0
-    for number, row in enumerate(_rows_at(document, place.split("."), {}, 0), start=1):
+    for number, row in enumerate(rows_at(document, place), start=1):
         if row is None:
             notes.unread(path, number, f"what is at {place} is no object")
         else:
             yield TableRow(path, number, row)
     if not number:
-        found = row_places(document)
+        found = array_places(document)
         raise EvidenceError(f"{path} has no rows at {place!r}; {_row_array_hint(found, path)}.")
-
-
-def _rows_at(value: Any, place: list[str], around: dict[str, Any], keys: int) -> Iterator[dict[str, Any] | None]:
-    if isinstance(value, list):
-        for each in value:
-            yield from _rows_at(each, place, around, keys)
-    elif not place:
-        yield {**around, **value} if isinstance(value, dict) else None
-    elif isinstance(value, dict):
-        first, *rest = place
-        plain = {key: each for key, each in value.items() if not isinstance(each, dict | list)}
-        if first == _EVERY_KEY:
-            for key, each in value.items():
-                if isinstance(each, dict | list):
-                    named = {f"key{keys + 1 if keys else ''}": key}
-                    yield from _rows_at(each, rest, around | plain | named, keys + 1)
-        elif first in value:
-            yield from _rows_at(value[first], rest, around | plain, keys)
-
-
-def row_places(document: Any, before: str = "", depth: int = 3) -> list[str]:
-    """Where a document has arrays of rows, outermost first."""
-    if not isinstance(document, dict) or not depth:
-        return []
-    found = [f"{before}{name}" for name, value in document.items() if _are_rows(value)]
-    for name, value in document.items():
-        found += row_places(value, f"{before}{name}.", depth - 1)
-    return found
 
 
 def _row_array_hint(places: list[str], path: Path) -> str:
@@ -232,10 +243,6 @@ def _row_array_hint(places: list[str], path: Path) -> str:
         return 'write the rows as a JSON array or as JSON Lines, in pandas by to_json(orient="records")'
     ways = [f"`outweigh import table {quote(str(path))} -o RUNS --rows {quote(place)}`" for place in places]
     return f"name the array with the runs: {' or '.join(ways[:_SHOWN_ARRAYS])}"
-
-
-def _are_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _csv_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:

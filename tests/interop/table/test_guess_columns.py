@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.interop.table.column_names import match_name
+from outweigh.interop.column_names import match_name
 from outweigh.interop.table.guess_columns import GuessedColumns, guess_columns
 
 ARMS = ("plain", "none")

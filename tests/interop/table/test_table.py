@@ -190,10 +190,31 @@ def test_arrays_in_a_document_are_read_by_their_place(tmp_path: Path) -> None:
     runs, _ = runs_of(path, rows="arms.runs")
 
     assert [(run.trial.arm, run.trial.task_id) for run in runs] == [("plain", "a"), ("plain", "b"), ("skill", "a")]
-    with pytest.raises(EvidenceError, match=r"--rows arms` or `outweigh import table .* --rows notes"):
-        runs_of(path)
     with pytest.raises(EvidenceError, match=r"has no rows at 'arms\.none'"):
         runs_of(path, rows="arms.none")
+
+
+def test_the_only_place_with_results_needs_no_name(tmp_path: Path) -> None:
+    runs = [{"task_id": task, "success": task == "a", "graders": [{"name": "g", "passed": True}]} for task in "ab"]
+    path = tmp_path / "report.json"
+    path.write_bytes(msgspec.json.encode({"arms": [{"arm": "plain", "runs": runs}], "notes": [{"text": "x"}]}))
+
+    found, _ = runs_of(path)
+
+    assert [(run.trial.arm, run.trial.task_id) for run in found] == [("plain", "a"), ("plain", "b")]
+
+
+def test_of_several_arrays_one_must_be_named_where_nothing_says_which_has_results(tmp_path: Path) -> None:
+    several = tmp_path / "several.json"
+    several.write_bytes(msgspec.json.encode({"arms": [{"text": "x"}], "notes": [{"text": "x"}]}))
+    rows = [{"task_id": "a", "arm": "x", "success": True}]
+    both = tmp_path / "both.json"
+    both.write_bytes(msgspec.json.encode({"version": 1, "dev": rows, "test": rows}))
+
+    with pytest.raises(EvidenceError, match=r"--rows arms` or `outweigh import table .* --rows notes"):
+        runs_of(several)
+    with pytest.raises(EvidenceError, match=r"--rows dev` or `outweigh import table .* --rows test"):
+        runs_of(both)
 
 
 def test_every_key_of_an_object_can_be_a_part_of_the_place(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from shlex import quote
 from typing import Any
 
 from outweigh.errors import quote_names
+from outweigh.interop.column_names import name_words
 from outweigh.interop.field_values import read_bool
-from outweigh.interop.table.column_names import name_words
 from outweigh.interop.table.column_values import ColumnValues
 from outweigh.interop.table.columns import COLUMN_JOINER
 

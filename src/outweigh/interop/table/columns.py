@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop import field_values as cell
+from outweigh.interop.column_names import FIRM_NAMES, NO_UNIT, match_name
 from outweigh.interop.field_values import seconds_between
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
-from outweigh.interop.table.column_names import FIRM_NAMES, NO_UNIT, match_name
 from outweigh.interop.table_rows import TableRow, cell_at
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord

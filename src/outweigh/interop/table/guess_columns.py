@@ -11,14 +11,15 @@ from shlex import quote
 from typing import NamedTuple
 
 from outweigh.errors import UsageError, quote_names
+from outweigh.interop.column_names import NO_UNIT, match_name
 from outweigh.interop.field_values import read_amount
+from outweigh.interop.row_places import FILE_COLUMN, KEY_COLUMN
 from outweigh.interop.table.arm_columns import (
     describe_joined_arms,
     describe_rows_set_apart,
     independent_columns,
     join_arm_columns,
 )
-from outweigh.interop.table.column_names import NO_UNIT, match_name
 from outweigh.interop.table.column_values import ColumnValues, is_readable, read_or_keep
 from outweigh.interop.table.columns import (
     COLUMN_JOINER,
@@ -28,6 +29,7 @@ from outweigh.interop.table.columns import (
     resolve_fields,
     threshold_of,
 )
+from outweigh.interop.table.task_columns import describe_joined_tasks, finest_column, join_task_columns
 from outweigh.interop.table_rows import ALL_ROWS, RowSelection, column_examples, sampled_columns
 from outweigh.ports.importers import ImportNotes
 
@@ -63,7 +65,8 @@ def may_hold_runs(columns: Iterable[str]) -> bool:
 def may_hold_results(columns: Iterable[str]) -> bool:
     """Whether a file may be a table of results: columns could name the task, and say whether it was solved."""
     names = list(columns)
-    return may_hold_runs(names) and any(match.field == "success" for name in names for match in match_name(name))
+    names_task = KEY_COLUMN in names or may_hold_runs(names)
+    return names_task and any(match.field == "success" for name in names for match in match_name(name))
 
 
 class UnclearColumnsError(UsageError):
@@ -120,6 +123,7 @@ class _Guess:
         for field in FIELD_READERS:
             if field not in self._asked and field not in _NEEDED:
                 self._choose_other(field)
+        self._join_tasks()
         self._check_threshold()
         self._settle_tokens()
         self._settle_duration()
@@ -137,6 +141,8 @@ class _Guess:
         joined = describe_joined_arms(self._found.get("arm", ""), self._columns)
         if joined is not None and "arm" not in self._asked:
             yield joined
+        if "task_id" not in self._asked and (task := self._found["task_id"]) not in self._columns:
+            yield describe_joined_tasks(task.split(COLUMN_JOINER)[-1], task)
         told = {column for column, _ in self._selection.where}
         yield from describe_rows_set_apart(self._values, [name for name in self._columns if name not in told])
 
@@ -151,6 +157,9 @@ class _Guess:
             if field in self._asked:
                 continue
             columns = self._candidates(field)
+            if field == "task_id" and len(columns) > 1 and not self._is_one(field, columns):
+                finest = finest_column(self._values, columns)
+                columns = columns if finest is None else [finest]
             joined = self._join_arms(columns) if field == "arm" else None
             if joined is not None:
                 self._found[field] = joined
@@ -178,6 +187,17 @@ class _Guess:
             return None
         return join_arm_columns(self._values, several, self._found["task_id"], self._columns)
 
+    def _join_tasks(self) -> None:
+        """Add to the task what tells tasks of one name apart."""
+        if not self._is_import or "task_id" in self._asked or "arm" not in self._found:
+            return
+        task = self._found["task_id"]
+        used = {column for spec in self._found.values() for column in columns_of(spec, self._columns)}
+        used.discard(self._found.get("family", ""))
+        free = [name for name in self._columns if name not in used]
+        values = ColumnValues(self._path, set(free), self._selection)
+        self._found["task_id"] = join_task_columns(values, task, self._found["arm"], self._columns, free)
+
     def _is_one(self, field: str, columns: Sequence[str]) -> bool:
         """Whether it does not matter which of the columns is taken."""
         if self._values.are_equal(columns, FIELD_READERS[field]):
@@ -190,7 +210,23 @@ class _Guess:
             # A column with one value tells neither tasks nor arms apart.
             columns = [name for name in columns if len(self._values.of(name)) > 1] or columns
             columns = [name for name in columns if self._matches[field][name] == 0] or columns
-        return columns
+        if field == "arm":
+            return self._without_files(columns)
+        return self._tasks_of_keys(columns) if field == "task_id" else columns
+
+    def _without_files(self, columns: list[str]) -> list[str]:
+        """Files tell arms apart where nothing else does, and where they hold several runs each."""
+        return [name for name in columns if name != FILE_COLUMN] or [
+            name for name in columns if not self._values.is_unique(name)
+        ]
+
+    def _tasks_of_keys(self, columns: list[str]) -> list[str]:
+        """Of the keys of maps within each other those with the most values are the tasks: tasks are many, arms few."""
+        if len(columns) < 2 or not all(name.startswith(KEY_COLUMN) for name in columns):
+            return columns
+        counts = {name: len(self._values.of(name)) for name in columns}
+        most = [name for name, count in counts.items() if count == max(counts.values())]
+        return most if len(most) == 1 else columns
 
     def _is_fit(self, field: str, column: str) -> bool:
         """Whether the values of a column whose name says little are what they are taken for."""
@@ -198,7 +234,7 @@ class _Guess:
         if field == "arm":
             return len(values) > 1
         if field == "task_id":
-            return len(values) > 1 and not self._values.is_unique(column)
+            return len(values) > 1 and (column.startswith(KEY_COLUMN) or not self._values.is_unique(column))
         if column.lower().endswith("status"):
             return bool(values) and {str(value).strip().lower() for value in values} <= _OUTCOME_WORDS
         return bool(values) and all(is_readable(FIELD_READERS[field], value) for value in values)

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, NoReturn
 import msgspec
 
 from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.interop.column_names import NO_UNIT, match_name
 from outweigh.interop.imported_run import RepeatNumber, field_origins, number_rows
 from outweigh.interop.result_files import decode_json_line, open_source, read_head
 from outweigh.interop.table.batch_reader import BatchReader, make_batch_reader, read_line_blocks
-from outweigh.interop.table.column_names import NO_UNIT, match_name
 from outweigh.interop.table.column_values import is_readable
 from outweigh.interop.table.columns import (
     FIELD_READERS,

@@ -60,11 +60,11 @@ FIRM_NAMES = {name: field for field, names in _FIRM.items() for name in names.sp
 """The field that a name firmly means, by its words in lower case without anything between them."""
 
 _WEAK: dict[str, str] = {
-    "task_id": "function functionname name title id",
-    "success": "result outcome status score reward grade verdict",
+    "task_id": "function functionname name title id key key2 key3",
+    "success": "result outcome status score reward grade verdict value perfect isperfect",
     "arm": "alias model modelname modelid modelalias llm agent agentid agentname agentversion agentmodel agentkind "
     "harness scaffold decompiler solver provider prompt promptname promptversion scenario scenarioname effort "
-    "reasoningeffort version branch skill tool toolset experiment candidate file",
+    "reasoningeffort version branch skill tool toolset experiment candidate file key key2 key3",
     "repeat": "attempt attemptnumber sample sampleindex sampleid",
     "run_id": "id",
 }
@@ -88,6 +88,10 @@ _CONTAINERS = frozenset(
         "eval",
         "data",
         "output",
+        "outcome",
+        "evaluation",
+        "grading",
+        "summary",
     }
 )
 """Objects around a value that say nothing about whose value it is, as in `metrics.cost_usd`."""

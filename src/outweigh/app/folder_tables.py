@@ -1,0 +1,105 @@
+"""Which tables of a folder are its runs, where nothing in it is of a format of its own: the only table, all that have
+the same columns, or the one that the others are parts of.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from outweigh.errors import OutweighError, quote_names
+from outweigh.interop.column_names import match_name
+from outweigh.interop.result_files import read_json, walk_files
+from outweigh.interop.row_places import holds_result
+from outweigh.interop.table.guess_columns import may_hold_results
+from outweigh.interop.table_rows import sampled_columns, table_rows
+from outweigh.ports.importers import ImportNotes
+
+TABLES = frozenset({".csv", ".tsv", ".parquet"})
+"""Files that are a table whatever they hold."""
+
+ROW_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+_SUFFIXES = tuple(sorted(TABLES | ROW_SUFFIXES))
+_MOST_FILES = 500
+_OTHER_FOLDERS = frozenset({"node_modules", "__pycache__", "site-packages"})
+_BY_TYPES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+"""Of the same rows in several files, the one that keeps the types of values is read."""
+
+
+class FolderTables(NamedTuple):
+    """What to read as tables of runs, and a remark about what is left out. `paths` is empty where that is not clear."""
+
+    paths: tuple[Path, ...]
+    remark: str | None = None
+
+
+def find_tables(folder: Path) -> FolderTables:
+    """The tables of runs in a folder."""
+    files = list(islice(_row_files(folder), _MOST_FILES))
+    columns = {file: column_names(file) for file in files}
+    tables = [file for file in files if may_hold_results(columns[file]) or _is_run(file)]
+    if not tables:
+        certain = [file for file in files if file.suffix.lower() in TABLES]
+        return FolderTables(tuple(certain) if len(certain) == 1 else ())
+    if len(tables) == 1 and columns[tables[0]]:
+        return FolderTables((tables[0],))
+    if len({frozenset(columns[file]) for file in tables}) == 1:
+        around = _folder_of(tables)
+        if all(around not in file.parents for file in files if file not in tables):
+            return FolderTables((around,))
+    return _largest(tables)
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a table; none where it cannot be read."""
+    try:
+        return list(sampled_columns(path))
+    except OutweighError:
+        return []
+
+
+def _is_run(file: Path) -> bool:
+    """Whether a file is a JSON object that is a run itself."""
+    if file.suffix.lower() != ".json":
+        return False
+    try:
+        document = read_json(file, ImportNotes())
+    except OutweighError:
+        return False
+    return isinstance(document, dict) and holds_result(document)
+
+
+def _row_files(folder: Path) -> Iterator[Path]:
+    found = walk_files(folder, lambda name: name.lower().endswith(_SUFFIXES), skipped_folders=_OTHER_FOLDERS)
+    return (file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
+
+
+def _folder_of(files: Sequence[Path]) -> Path:
+    """The deepest folder that all files are in."""
+    return next(parent for parent in files[0].parents if all(parent in file.parents for file in files))
+
+
+def _largest(tables: Sequence[Path]) -> FolderTables:
+    """The table with every run that the others have, by the names of runs."""
+    runs = {table: _run_names(table) for table in tables}
+    most = max(map(len, runs.values()))
+    whole = min(
+        (table for table in tables if len(runs[table]) == most), key=lambda table: _BY_TYPES.index(table.suffix.lower())
+    )
+    others = [table for table in tables if table != whole]
+    if not all(runs[table] and runs[table] <= runs[whole] for table in others):
+        return FolderTables(())
+    named = quote_names([str(table) for table in others])
+    return FolderTables((whole,), f"{named} {'have' if len(others) > 1 else 'has'} runs of {whole} again; not read.")
+
+
+def _run_names(table: Path) -> frozenset[str]:
+    names = [name for name in column_names(table) if _is_run_name(name)]
+    if len(names) != 1:
+        return frozenset()
+    cells = (row.cells.get(names[0]) for row in table_rows(table, ImportNotes()))
+    return frozenset(str(cell) for cell in cells if cell not in (None, ""))
+
+
+def _is_run_name(column: str) -> bool:
+    return any(match.field == "run_id" and match.rank < 2 for match in match_name(column))

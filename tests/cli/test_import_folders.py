@@ -1,0 +1,154 @@
+"""A folder of results is imported by one command wherever it says clearly enough what its runs are."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+Answer = Any
+TASKS = [f"task-{number}" for number in range(6)]
+
+
+def rows_of(*arms: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "run_id": f"{arm}-{task}-{repeat}",
+            "agent": arm,
+            "task_id": task,
+            "success": len(task + arm + repeat) % 2 == 0,
+        }
+        for arm in arms
+        for task in TASKS
+        for repeat in ("1", "22")
+    ]
+
+
+def a_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def a_document(path: Path, document: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def json_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def imported(outweigh: Any, folder: Path) -> Answer:
+    return outweigh("import", str(folder), "-o", str(folder.parent / "runs"))
+
+
+def test_the_table_that_has_all_runs_is_read_and_its_parts_are_not(outweigh: Any, tmp_path: Path) -> None:
+    results, rows = tmp_path / "results", rows_of("codex", "opus")
+    a_csv(results / "runs" / "may" / "runs.csv", rows)
+    a_document(results / "runs" / "may" / "failures.json", {"total": 2, "entries": rows[:2]})
+    a_csv(results / "runs" / "may" / "summary.csv", [{"agent": "codex", "task_id": "task-1", "success_rate": 0.5}])
+    json_lines(results / "tests" / "fixtures" / "runs_sample.jsonl", rows[:3])
+
+    answer = imported(outweigh, results)
+
+    assert answer.code == 0
+    assert "24 runs of 2 arms on 6 tasks" in answer.out
+    assert "runs_sample.jsonl' have runs of" in answer.err
+
+
+def test_tables_with_runs_of_their_own_are_not_chosen_between(outweigh: Any, tmp_path: Path) -> None:
+    a_csv(tmp_path / "results" / "may.csv", rows_of("codex", "opus"))
+    june = [row | {"run_id": f"june {row['run_id']}", "night": 1} for row in rows_of("codex")]
+    json_lines(tmp_path / "results" / "june.jsonl", june)
+
+    answer = imported(outweigh, tmp_path / "results")
+
+    assert answer.code == 2
+    assert "may.csv" in answer.err
+    assert "june.jsonl" in answer.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_table_deep_in_a_folder_is_found(outweigh: Any, tmp_path: Path) -> None:
+    reports = tmp_path / "analysis" / "reports" / "horizon" / "data" / "raw"
+    json_lines(reports / "runs.jsonl", rows_of("codex", "opus"))
+    a_document(tmp_path / "analysis" / "params.json", {"seed": 1})
+
+    answer = imported(outweigh, tmp_path / "analysis")
+
+    assert answer.code == 0
+    assert "24 runs of 2 arms" in answer.out
+
+
+def test_the_only_table_is_asked_about_its_columns(outweigh: Any, tmp_path: Path) -> None:
+    a_csv(tmp_path / "wide" / "results.csv", [{"task_id": task, "opus": 1, "gpt": 0} for task in TASKS])
+
+    answer = imported(outweigh, tmp_path / "wide")
+
+    assert answer.code == 3
+    assert "outweigh import table " in answer.err
+    assert "--map success=COLUMN" in answer.err
+
+
+def test_documents_with_an_array_of_results_each_are_arms(outweigh: Any, tmp_path: Path) -> None:
+    for model in ("sonnet", "gpt"):
+        results = [{"task_id": task, "success": model == "gpt", "checks": [{"passed": True}]} for task in TASKS]
+        a_document(tmp_path / "models" / f"{model}.json", {"model": model, "date": "2026-01-01", "results": results})
+
+    answer = imported(outweigh, tmp_path / "models")
+
+    assert answer.code == 0
+    assert "12 runs of 2 arms on 6 tasks" in answer.out
+    assert "arm=model" in answer.err
+
+
+def test_maps_of_tasks_in_files_of_one_name_are_arms_by_their_folder(outweigh: Any, tmp_path: Path) -> None:
+    for experiment in ("react", "plan"):
+        individual = {task: {"success": experiment == "plan", "tests": 6} for task in TASKS}
+        place = tmp_path / "outputs" / experiment / "evaluations" / "test.json"
+        a_document(place, {"aggregate": {"completion": 50.0}, "individual": individual})
+
+    answer = imported(outweigh, tmp_path / "outputs")
+
+    assert answer.code == 0
+    assert "12 runs of 2 arms on 6 tasks" in answer.out
+    assert "  react " in answer.out
+
+
+def test_a_map_of_arms_and_tasks_has_the_many_keys_as_tasks(outweigh: Any, tmp_path: Path) -> None:
+    outcomes = {arm: {task: len(task + arm) % 2 == 0 for task in TASKS} for arm in ("opus", "gpt")}
+    a_document(tmp_path / "map" / "results.json", outcomes)
+
+    answer = imported(outweigh, tmp_path / "map")
+
+    assert answer.code == 0
+    assert "12 runs of 2 arms on 6 tasks" in answer.out
+    assert "task_id=key2, arm=key, success=value" in answer.err
+
+
+def test_a_file_for_each_run_is_no_arm(outweigh: Any, tmp_path: Path) -> None:
+    for row in rows_of("codex", "opus"):
+        nested = {"agent": {"id": row["agent"]}, "task": {"id": row["task_id"]}, "outcome": {"success": row["success"]}}
+        a_document(tmp_path / "trials" / row["run_id"] / "result.json", nested)
+
+    answer = imported(outweigh, tmp_path / "trials")
+
+    assert answer.code == 0
+    assert "24 runs of 2 arms on 6 tasks" in answer.out
+    assert "arm=agent.id" in answer.err
+
+
+def test_a_folder_without_anything_that_names_tasks_and_results_is_refused(outweigh: Any, tmp_path: Path) -> None:
+    a_document(tmp_path / "site" / "aggregates.json", {"decompilers": ["a", "b"], "totals": {"a": [1, 2]}})
+
+    answer = imported(outweigh, tmp_path / "site")
+
+    assert answer.code == 2
+    assert "Traceback" not in answer.err
+    assert not (tmp_path / "runs").exists()
