@@ -21,6 +21,9 @@ OUTWEIGH = (sys.executable, "-m", "outweigh")
 A_VERDICT = (0, 1)
 """Exit codes of a verdict that was reached; code 3 can mean that reading stopped early, which is not being fast."""
 
+A_DECISION = (*A_VERDICT, 3)
+"""With that of an inconclusive verdict; for files of which it is known that they are read to the end."""
+
 _LAUNCHER = Path(__file__).with_name("launch.py")
 
 

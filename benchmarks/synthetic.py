@@ -1,6 +1,6 @@
 """Made-up run records that look like real ones: two arms, five repeats, tasks of different difficulty and length."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count, islice
 from pathlib import Path
@@ -32,7 +32,7 @@ class Arm(NamedTuple):
 
 
 # Far enough apart that every file, however short, leads to a verdict rather than to "inconclusive".
-_ARMS = (Arm(BASELINE, 0.5, 1.0), Arm(CANDIDATE, 0.8, 0.7))
+ARMS = (Arm(BASELINE, 0.5, 1.0), Arm(CANDIDATE, 0.8, 0.7))
 
 
 class Task(NamedTuple):
@@ -57,18 +57,18 @@ def lines(number: int, *, steps: int) -> list[bytes]:
     return [encode(record) + b"\n" for record in records(number, steps=steps)]
 
 
-def records(number: int, *, steps: int = 0) -> Iterator[RunRecord]:
+def records(number: int, *, steps: int = 0, arms: Sequence[Arm] = ARMS) -> Iterator[RunRecord]:
     """So many runs, task after task, the arms interleaved as a fair experiment has them."""
     random = Random(_SEED)
-    return islice(_runs(random, steps), number)
+    return islice(_runs(random, steps, arms), number)
 
 
-def _runs(random: Random, steps: int) -> Iterator[RunRecord]:
+def _runs(random: Random, steps: int, arms: Sequence[Arm]) -> Iterator[RunRecord]:
     position = count()
     for index in count(1):
         task = _task(random, index)
         for repeat in range(1, REPEATS + 1):
-            for arm in _ARMS:
+            for arm in arms:
                 yield _run(random, task, arm, repeat, position=next(position), steps=steps)
 
 

@@ -315,25 +315,30 @@ class _Trials:
         score = self._scorer.score(located, run)
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
         digest = located.digest
-        self.digests[arm].append(located.evidence_digest)
-        if (corrections := run.extra.get(CORRECTED_LABEL)) is not None:
-            self.selected[arm].add(str(corrections))
+        self.digests[arm].append(located.as_evidence(digest))
         self._observers[arm].add(run)
-        self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT
-        if (version := named_policy_version(run)) is not None:
-            self.policy_versions.add(version)
-        if (tier := named_tier(run)) is not None:
-            self.named_tiers[arm].add(tier)
+        if run.extra:
+            self._note_labels(arm, run)
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
             self.digest_of[key] = digest
         if score.counted:
             self._measures[arm].add(run)
-        if run.components and score.counted:
-            self._models[arm].add(run.agent.model)
-            for line in run.components:
-                self._ledgers[arm][line.component, "input"] += line.input_tokens
-                self._ledgers[arm][line.component, "output"] += line.output_tokens
+            if run.components:
+                self._models[arm].add(run.agent.model)
+                ledger = self._ledgers[arm]
+                for line in run.components:
+                    ledger[line.component, "input"] += line.input_tokens
+                    ledger[line.component, "output"] += line.output_tokens
+
+    def _note_labels(self, arm: str, run: RunRecord) -> None:
+        if (corrections := run.extra.get(CORRECTED_LABEL)) is not None:
+            self.selected[arm].add(str(corrections))
+        self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT
+        if (version := named_policy_version(run)) is not None:
+            self.policy_versions.add(version)
+        if (tier := named_tier(run)) is not None:
+            self.named_tiers[arm].add(tier)
 
     def measures(self, judgments: Mapping[str, Iterable[LocatedJudgment]]) -> dict[str, ArmMeasures]:
         """Phases and tokens by component of every arm; judging takes as long as all judges of a run together."""

@@ -19,8 +19,15 @@ class ModelUse(Struct, frozen=True, kw_only=True):
 
 def total_tokens(usage: Usage) -> int | None:
     """The tokens of all kinds; None where one kind is unknown."""
-    kinds = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-    return None if None in kinds else sum(kind or 0 for kind in kinds)
+    sent, got, read, written = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+    )
+    if sent is None or got is None or read is None or written is None:
+        return None
+    return sent + got + read + written
 
 
 def token_shares(tokens: Mapping[str, int | None]) -> dict[str, float | None]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import Component
 
 ArmMeasures = Mapping[str, Mapping[str, tuple[float, int]]]
 """By name and task of one arm, the sum and the number of runs that know it."""
@@ -12,11 +13,14 @@ COMPONENT_TOKENS = "tokens_of_"
 ALL_COMPONENTS = f"{COMPONENT_TOKENS}all_components"
 
 
+_NAMES = {component: f"{COMPONENT_TOKENS}{component}" for component in Component}
+
+
 class RunMeasures:
     """Adds up the measures of one arm's runs."""
 
     def __init__(self) -> None:
-        self._sums: dict[str, dict[str, tuple[float, int]]] = {}
+        self._sums: dict[str, dict[str, list[float]]] = {}
 
     def add(self, run: RunRecord) -> None:
         """Add what one run knows."""
@@ -26,10 +30,10 @@ class RunMeasures:
         if run.checks_seconds is not None:
             self._note("checks_seconds", task, run.checks_seconds)
         if run.components:
-            lines = [(line.component.value, line.input_tokens + line.output_tokens) for line in run.components]
-            self._note(ALL_COMPONENTS, task, sum(tokens for _, tokens in lines))
-            for component, tokens in lines:
-                self._note(f"{COMPONENT_TOKENS}{component}", task, tokens)
+            lines = [(_NAMES[line.component], line.input_tokens + line.output_tokens) for line in run.components]
+            self._note(ALL_COMPONENTS, task, sum([tokens for _, tokens in lines]))
+            for name, tokens in lines:
+                self._note(name, task, tokens)
 
     def add_judging(self, task: str, spent: Iterable[float | None]) -> None:
         """Add the time that all judges of a run took together, where all of them say it."""
@@ -39,13 +43,20 @@ class RunMeasures:
             self._note("judging_seconds", task, sum(known))
 
     def _note(self, name: str, task: str, value: float) -> None:
-        by_task = self._sums.setdefault(name, {})
-        total, runs = by_task.get(task, (0.0, 0))
-        by_task[task] = (total + value, runs + 1)
+        if (by_task := self._sums.get(name)) is None:
+            by_task = self._sums[name] = {}
+        if (sums := by_task.get(task)) is None:
+            by_task[task] = [0.0 + value, 1]
+        else:
+            sums[0] += value
+            sums[1] += 1
 
     def by_name(self) -> ArmMeasures:
         """All sums so far."""
-        return self._sums
+        return {
+            name: {task: (total, int(runs)) for task, (total, runs) in by_task.items()}
+            for name, by_task in self._sums.items()
+        }
 
 
 def mean_by_task(arms: Iterable[ArmMeasures], name: str) -> dict[str, float]:

@@ -67,12 +67,10 @@ class SetupObserver:
 
     def __init__(self) -> None:
         self._agents: Counter[AgentIdentity] = Counter()
-        self._items: Counter[SetupItem] = Counter()
         self._warnings: Counter[str] = Counter()
         self._excluded_attempts: list[ExcludedAttempt] = []
         self._warned = 0
         self._past_gateway = 0
-        self._with_setup = 0
         self._use = UseObserver()
         self._models = ModelObserver()
 
@@ -92,16 +90,17 @@ class SetupObserver:
             self._warnings.update(set(run.warnings))
             self._warned += 1
         self._past_gateway += unmetered_use(run.metering, run.reported) is not None
-        if run.loaded is not None:
-            self._with_setup += 1
-            self._items.update(_items(run.loaded))
 
     def summary(self) -> SetupSummary:
         """What was observed so far."""
+        setups = self._use.setups()
+        items: Counter[SetupItem] = Counter()
+        for loaded, runs in setups.items():
+            items.update(dict.fromkeys(_items(loaded), runs))
         return SetupSummary(
             agents=self._agents,
-            with_setup=self._with_setup,
-            items=self._items,
+            with_setup=sum(setups.values()),
+            items=items,
             warnings=self._warnings,
             warned=self._warned,
             past_gateway=self._past_gateway,

@@ -4,12 +4,12 @@ A run whose transcript cannot tell is counted apart: unknown is not "not used".
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from outweigh.compare.server_tools import tools_by_server
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import ObservedSetup, RunRecord, Step
 
 SKILL, SERVER = "skill", "MCP server"
 
@@ -22,6 +22,8 @@ within which a pass rate counts as the same.
 
 Runs = Mapping[str, int]
 """Runs by task."""
+
+Servers = tuple[str, ...]
 
 
 class ItemUse(Struct, frozen=True, kw_only=True):
@@ -72,12 +74,15 @@ class SetupUse(Struct, frozen=True, kw_only=True):
 
 
 class UseObserver:
-    """Counts what the runs of one arm loaded and invoked, as they are read."""
+    """Counts what the runs of one arm loaded and invoked, as they are read.
+
+    Runs of a task that had and invoked the same are counted together, and taken apart once at the end.
+    """
 
     def __init__(self) -> None:
         self._runs: Counter[str] = Counter()
-        self._known: dict[tuple[str, str], Counter[str]] = {}
-        self._seen: dict[tuple[str, str, str], Counter[str]] = {}
+        self._alike: dict[tuple[str, int, Servers | None], int] = {}
+        self._setups: dict[ObservedSetup, int] = {}
 
     def add(self, run: RunRecord) -> None:
         """Count one run."""
@@ -85,29 +90,48 @@ class UseObserver:
         self._runs[task] += 1
         if loaded is None:
             return
-        servers = None if loaded.mcp_servers is None else tuple(server.name for server in loaded.mcp_servers)
-        self._count(SKILL, "loaded", task, loaded.skills)
-        self._count(SKILL, "used", task, loaded.skills_used)
-        self._count(SERVER, "loaded", task, servers)
-        self._count(SERVER, "used", task, None if servers is None else _called_servers(run, servers))
+        number = self._setups.setdefault(loaded, len(self._setups))
+        called = None if run.steps is None else _called_servers(run.steps, loaded)
+        key = task, number, called
+        self._alike[key] = self._alike.get(key, 0) + 1
 
-    def _count(self, kind: str, what: str, task: str, names: Iterable[str] | None) -> None:
-        if names is None:
-            return
-        self._known.setdefault((kind, what), Counter())[task] += 1
-        for name in set(names):
-            self._seen.setdefault((kind, name, what), Counter())[task] += 1
+    def setups(self) -> Mapping[ObservedSetup, int]:
+        """In how many runs each set-up was observed."""
+        totals = dict.fromkeys(range(len(self._setups)), 0)
+        for (_, number, _), runs in self._alike.items():
+            totals[number] += runs
+        return {loaded: totals[number] for loaded, number in self._setups.items()}
 
     def summary(self) -> SetupUse:
         """What was counted so far."""
-        return SetupUse(runs=self._runs, known=self._known, seen=self._seen)
+        known: dict[tuple[str, str], Counter[str]] = {}
+        seen: dict[tuple[str, str, str], Counter[str]] = {}
+        setups = tuple(self._setups)
+        for (task, number, called), runs in self._alike.items():
+            for kind, what, names in _observed(setups[number], called):
+                if names is None:
+                    continue
+                known.setdefault((kind, what), Counter())[task] += runs
+                for name in set(names):
+                    seen.setdefault((kind, name, what), Counter())[task] += runs
+        return SetupUse(runs=self._runs, known=known, seen=seen)
 
 
-def _called_servers(run: RunRecord, servers: Iterable[str]) -> tuple[str, ...] | None:
-    """The servers of which a step called a tool; None where the steps were not recorded."""
-    if run.steps is None:
+def _observed(loaded: ObservedSetup, called: Servers | None) -> Iterator[tuple[str, str, Iterable[str] | None]]:
+    """What was loaded and invoked of each kind; None where the run does not tell."""
+    servers = None if loaded.mcp_servers is None else [server.name for server in loaded.mcp_servers]
+    yield SKILL, "loaded", loaded.skills
+    yield SKILL, "used", loaded.skills_used
+    yield SERVER, "loaded", servers
+    yield SERVER, "used", called
+
+
+def _called_servers(steps: Sequence[Step], loaded: ObservedSetup) -> Servers | None:
+    """The servers of which a step called a tool; None where the servers were not recorded."""
+    if loaded.mcp_servers is None:
         return None
-    return tuple(tools_by_server((call.name for step in run.steps for call in step.tool_calls), tuple(servers)))
+    servers = tuple(server.name for server in loaded.mcp_servers)
+    return tuple(tools_by_server((call.name for step in steps for call in step.tool_calls), servers))
 
 
 def changed_use(before: SetupUse, after: SetupUse, changed_skills: Iterable[str] = ()) -> tuple[ItemUse, ...]:

@@ -206,10 +206,9 @@ class LocatedRecord(NamedTuple):
         """The hash of the record."""
         return record_digest(self.record)
 
-    @property
-    def evidence_digest(self) -> bytes:
-        """The hash of the record as part of the evidence, which says under which names it counts."""
-        return self.digest
+    def as_evidence(self, digest: bytes) -> bytes:
+        """The hash of the record as part of the evidence, which says under which names it counts, from its `digest`."""
+        return digest
 
 
 class _HashedRecord(LocatedRecord):

@@ -330,7 +330,6 @@ class CorrectedRecord(LocatedRecord):
         """The hash of the record, whatever it is called now."""
         return self.stored_digest
 
-    @property
-    def evidence_digest(self) -> bytes:
+    def as_evidence(self, digest: bytes) -> bytes:
         """The hash of the record and of the corrections: evidence that is sorted otherwise is other evidence."""
-        return sha256(self.stored_digest + self.corrections.encode()).digest()
+        return sha256(digest + self.corrections.encode()).digest()

@@ -243,7 +243,8 @@ class ReportedUsage(Stored, frozen=True):
 
     def __post_init__(self) -> None:
         """Only finite amounts are stored."""
-        require_finite("reported", cost_usd=self.cost_usd)
+        if not isfinite(self.cost_usd or 0.0):
+            require_finite("reported", cost_usd=self.cost_usd)
 
 
 PROMPT_TOKEN_KINDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -260,7 +261,27 @@ def unmetered_use(metering: Metering | None, reported: ReportedUsage | None) -> 
     if not metering.requests:
         used = reported.cost_usd or reported.usage.output_tokens or _known_prompt_tokens(reported.usage)
         return "use of a model, and no request came through the gateway" if used else None
+    if _covers(metering, reported):
+        return None
     return " and ".join(_excesses(metering, reported)) or None
+
+
+def _covers(metering: Metering, reported: ReportedUsage) -> bool:
+    """Whether all that the agent reports is plainly within what was metered, as it is for nearly every run."""
+    prompts = outputs = 0
+    for usage in metering.models.values():
+        sent, read, written = usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens
+        if sent is None or read is None or written is None or usage.output_tokens is None:
+            return False
+        prompts += sent + read + written
+        outputs += usage.output_tokens
+    told = reported.usage
+    return (
+        not metering.estimated
+        and (told.input_tokens or 0) + (told.cache_read_tokens or 0) + (told.cache_write_tokens or 0) <= prompts
+        and (told.output_tokens or 0) <= outputs
+        and (reported.requests or 0) <= metering.requests
+    )
 
 
 def _excesses(metering: Metering, reported: ReportedUsage) -> Iterator[str]:

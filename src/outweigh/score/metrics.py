@@ -5,7 +5,8 @@ as the few metrics that the table of arms shows.
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from operator import attrgetter
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -28,7 +29,7 @@ MetricUnit = Literal["share", "score", "dollars", "seconds", "count"]
 """What the numbers are, and so how they are written. A share is written in percent, a score as a plain number."""
 
 
-class FormulaInput(NamedTuple):
+class FormulaInput(Struct, frozen=True, gc=False):
     """What a formula may read of one run. `cost` and `checks` are computed once, because several metrics need them."""
 
     record: RunRecord
@@ -38,6 +39,27 @@ class FormulaInput(NamedTuple):
 
 
 Formula = Callable[[FormulaInput], Quantity]
+
+
+class FieldFormula(Struct, frozen=True):
+    """The formula of a number that the record states: `field` says where. It is unknown where it was not reported."""
+
+    field: str
+
+    def __call__(self, run: FormulaInput) -> Quantity:
+        """What the record states."""
+        return reported(attrgetter(self.field)(run.record))
+
+
+class PartFormula(Struct, frozen=True):
+    """A formula that needs one part of the record only; what it says of a missing part is the same for all runs."""
+
+    part: str
+    formula: Callable[[Any], Quantity]
+
+    def __call__(self, run: FormulaInput) -> Quantity:
+        """What follows from that part."""
+        return self.formula(attrgetter(self.part)(run.record))
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -58,9 +80,12 @@ class Metric(Struct, frozen=True, kw_only=True):
     charted: bool = True
 
 
+NOT_REPORTED = unknown("not reported")
+
+
 def reported(value: float | None) -> Quantity:
     """A number of the record; unknown where it was not reported."""
-    return unknown("not reported") if value is None else known(value)
+    return NOT_REPORTED if value is None else known(value)
 
 
 METRICS = (
@@ -126,7 +151,7 @@ METRICS = (
     ),
     Metric(
         name="duration_seconds",
-        formula=lambda run: reported(run.record.duration_seconds),
+        formula=FieldFormula("duration_seconds"),
         unit="seconds",
         better=-1,
         title="duration",
@@ -134,7 +159,7 @@ METRICS = (
     ),
     Metric(
         name="total_tokens",
-        formula=lambda run: total_tokens(run.record.usage),
+        formula=PartFormula("usage", total_tokens),
         unit="count",
         better=-1,
         title="total tokens",
@@ -142,7 +167,7 @@ METRICS = (
     ),
     Metric(
         name="non_cache_tokens",
-        formula=lambda run: non_cache_tokens(run.record.usage),
+        formula=PartFormula("usage", non_cache_tokens),
         unit="count",
         better=-1,
         title="non-cache tokens",
@@ -150,7 +175,7 @@ METRICS = (
     ),
     Metric(
         name="cache_read_tokens",
-        formula=lambda run: reported(run.record.usage.cache_read_tokens),
+        formula=FieldFormula("usage.cache_read_tokens"),
         unit="count",
         better=0,
         title="cache-read tokens",
@@ -158,7 +183,7 @@ METRICS = (
     ),
     Metric(
         name="cache_write_tokens",
-        formula=lambda run: reported(run.record.usage.cache_write_tokens),
+        formula=FieldFormula("usage.cache_write_tokens"),
         unit="count",
         better=0,
         title="cache-write tokens",
@@ -166,7 +191,7 @@ METRICS = (
     ),
     Metric(
         name="cache_read_share",
-        formula=lambda run: cache_read_share(run.record.usage),
+        formula=PartFormula("usage", cache_read_share),
         unit="share",
         better=0,
         title="cache-read share",
@@ -174,7 +199,7 @@ METRICS = (
     ),
     Metric(
         name="steps",
-        formula=lambda run: reported(run.record.step_count),
+        formula=FieldFormula("step_count"),
         unit="count",
         better=-1,
         title="steps",
@@ -182,7 +207,7 @@ METRICS = (
     ),
     Metric(
         name="tool_calls",
-        formula=lambda run: reported(run.record.tool_call_count),
+        formula=FieldFormula("tool_call_count"),
         unit="count",
         better=-1,
         title="tool calls",
@@ -190,7 +215,7 @@ METRICS = (
     ),
     Metric(
         name="check_commands",
-        formula=lambda run: reported(run.record.check_command_count),
+        formula=FieldFormula("check_command_count"),
         unit="count",
         better=0,
         title="check commands",
@@ -198,7 +223,7 @@ METRICS = (
     ),
     Metric(
         name="r_prog",
-        formula=lambda run: r_prog(run.record.milestones),
+        formula=PartFormula("milestones", r_prog),
         unit="score",
         better=+1,
         title="progress (r_prog)",
@@ -207,7 +232,7 @@ METRICS = (
     ),
     Metric(
         name="strategic_drift",
-        formula=lambda run: strategic_drift(run.record.actions),
+        formula=PartFormula("actions", strategic_drift),
         unit="score",
         better=-1,
         title="strategic drift",
@@ -216,7 +241,7 @@ METRICS = (
     ),
     Metric(
         name="edit_fail_rate",
-        formula=lambda run: edit_fail_rate(run.record.steps),
+        formula=PartFormula("steps", edit_fail_rate),
         unit="share",
         better=-1,
         title="edit fail rate",
@@ -225,7 +250,7 @@ METRICS = (
     ),
     Metric(
         name="skill_used",
-        formula=lambda run: skill_used(run.record.loaded),
+        formula=PartFormula("loaded", skill_used),
         unit="score",
         better=0,
         title="skill used",
@@ -233,7 +258,7 @@ METRICS = (
     ),
     Metric(
         name="schema_overhead",
-        formula=lambda run: schema_overhead(run.record.components),
+        formula=PartFormula("components", schema_overhead),
         unit="count",
         better=-1,
         title="schema overhead",
@@ -242,7 +267,7 @@ METRICS = (
     ),
     Metric(
         name="skill_efficiency",
-        formula=lambda run: skill_efficiency(run.record.components),
+        formula=PartFormula("components", skill_efficiency),
         unit="score",
         better=+1,
         title="skill efficiency",
@@ -251,7 +276,7 @@ METRICS = (
     ),
     Metric(
         name="token_efficiency_ratio",
-        formula=lambda run: token_efficiency_ratio(run.record.components),
+        formula=PartFormula("components", token_efficiency_ratio),
         unit="score",
         better=-1,
         title="token efficiency ratio",

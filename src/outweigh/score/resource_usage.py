@@ -25,30 +25,36 @@ from outweigh.stats.estimate import Quantity, known, unknown
 
 def total_tokens(usage: Usage) -> Quantity:
     """input + output + cache_read + cache_write."""
-    return _sum(usage, "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    sent, got, read, written = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+    )
+    if sent is None or got is None or read is None or written is None:
+        return _not_reported(usage, "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    return known(sent + got + read + written)
 
 
 def non_cache_tokens(usage: Usage) -> Quantity:
     """input + output, where input excludes the cache."""
-    return _sum(usage, "input_tokens", "output_tokens")
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return _not_reported(usage, "input_tokens", "output_tokens")
+    return known(usage.input_tokens + usage.output_tokens)
 
 
 def cache_read_share(usage: Usage) -> Quantity:
     """cache_read / (input + cache_read + cache_write): how much of the prompt came from the cache."""
-    prompt = _sum(usage, "input_tokens", "cache_read_tokens", "cache_write_tokens")
-    if prompt.value is None:
-        return prompt
-    return known((usage.cache_read_tokens or 0) / prompt.value) if prompt.value else unknown("nothing was sent")
+    sent, read, written = usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens
+    if sent is None or read is None or written is None:
+        return _not_reported(usage, "input_tokens", "cache_read_tokens", "cache_write_tokens")
+    prompt = sent + read + written
+    return known(read / prompt) if prompt else unknown("nothing was sent")
 
 
-def _sum(usage: Usage, *fields: str) -> Quantity:
-    total = 0
-    for field in fields:
-        tokens = getattr(usage, field)
-        if tokens is None:
-            return unknown(f"{field} is not reported")
-        total += tokens
-    return known(total)
+def _not_reported(usage: Usage, *kinds: str) -> Quantity:
+    """Unknown because of the first of these kinds that is."""
+    return unknown(f"{next(kind for kind in kinds if getattr(usage, kind) is None)} is not reported")
 
 
 def run_cost(run: RunRecord, prices: PriceTables) -> tuple[Cost, str]:
@@ -87,6 +93,8 @@ def _list_usd(model: str, usage: Usage, run: RunRecord, prices: PriceTables) -> 
 
 def estimated_ranges(run: RunRecord, cost: Cost) -> Mapping[str, tuple[float, float]]:
     """The least and the most of every metric that is estimated; empty where nothing is."""
+    if cost.low_usd is None and (run.metering is None or not run.metering.estimated):
+        return NO_RANGES
     found: dict[str, tuple[float, float]] = {}
     if cost.low_usd is not None and cost.high_usd is not None:
         found["cost_usd"] = (cost.low_usd, cost.high_usd)

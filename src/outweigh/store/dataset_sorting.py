@@ -41,8 +41,7 @@ class SortedRecord(LocatedRecord):
         """The hash of the record."""
         return self.known_digest
 
-    @property
-    def evidence_digest(self) -> bytes:
+    def as_evidence(self, digest: bytes) -> bytes:  # noqa: ARG002 - it was computed from the digest when it was read
         """The hash of the record as part of the evidence."""
         return self.known_evidence_digest
 
@@ -108,14 +107,15 @@ class SortedRecords:
                 _put(parts[0 if task is None else self._number(task)], line)
 
     def _write(self, stream: BinaryIO, located: LocatedRecord) -> None:
+        digest = located.digest
         _put(
             stream,
             _Line(
                 place=next(self._places),
                 source=located.source,
                 line=located.line,
-                digest=located.digest,
-                evidence_digest=located.evidence_digest,
+                digest=digest,
+                evidence_digest=located.as_evidence(digest),
                 record=encode(located.record),
             ),
         )
