@@ -57,6 +57,11 @@ def package(script: str = "", **dependencies: str) -> str:
         ({"Makefile": "CFLAGS := -O2\ntest: all\n\t./run-tests\n", "src/a.c": ""}, "command"),
         ({"go.mod": "module x", "a_test.go": ""}, "go test"),
         ({"Cargo.toml": "", "src/lib.rs": ""}, "cargo test"),
+        ({"go.mod": "", "a_test.go": "", "testdata/Cargo.toml": "", "tests/a.toml": "", "tests/b.toml": ""}, "go test"),
+        (
+            {"go.mod": "", "a_test.go": "", "b_test.go": "", "x/Cargo.toml": "", "x/src/lib.rs": "", "tests/a.toml": ""},
+            "go test",
+        ),
         ({"pom.xml": "", "src/test/java/ATest.java": ""}, "Maven"),
         ({"build.gradle.kts": "", "src/test/kotlin/ATest.kt": ""}, "Gradle"),
         ({"Gemfile": "", "spec/a_spec.rb": ""}, "RSpec"),

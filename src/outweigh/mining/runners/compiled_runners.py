@@ -94,8 +94,8 @@ class CargoRunner(BaseRunner):
     crates: Sequence[str] = ("",)
 
     def detect(self, files: Sequence[str], read: ReadFile) -> bool:
-        """Whether there is a crate."""
-        return bool(manifest_folders(files, "Cargo.toml"))
+        """Whether there is a crate; many tests of something else have a manifest among their data."""
+        return bool(manifest_folders(files, "Cargo.toml")) and any(map(self.has_tests, files))
 
     def configured(self, files: Sequence[str], read: ReadFile) -> Self:
         """With the folders of the repository's crates."""
@@ -105,7 +105,8 @@ class CargoRunner(BaseRunner):
 
     def count_tests(self, files: Sequence[str]) -> int:
         """Files of integration tests, and one for the unit tests that may be in any source file."""
-        return 1 + sum(map(self.is_test_file, files))
+        rust = [path for path in files if self.has_tests(path)]
+        return bool(rust) + sum(map(self.is_test_file, rust))
 
     def is_test_file(self, path: str) -> bool:
         """Unit tests are in source files; only files of integration tests are tests alone."""
