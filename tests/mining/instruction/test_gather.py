@@ -65,6 +65,35 @@ def test_files_messages_and_changelog_of_both_sides_are_read(tmp_path: Path) -> 
     assert changed.known_at_base == {"proxy"}
 
 
+def test_documentation_is_quoted_in_whole_paragraphs(tmp_path: Path) -> None:
+    before = "Tables have rows. Rows\nhave cells.\n\nA table is printed with\nspaces between its columns.\n\n- Rows.\n"
+    after = before.replace("with\n", "with a frame,\nwhich is made of signs such as plus,\nand with\n")
+    after = after.replace("Rows\nhave cells.", "Rows\nhave as many cells as there are columns.")
+    repository = Repository(tmp_path / "repository")
+    base = repository.commit({"docs/tables.md": before, "a.py": ""})
+    fix = repository.commit({"docs/tables.md": after, "a.py": "a = 1\n"})
+    candidate = Candidate(
+        base=base,
+        fix=fix,
+        commits=(fix,),
+        kind=CandidateKind.COMMIT,
+        date=datetime(2026, 1, 1, tzinfo=UTC),
+        message="Frame tables",
+        source_files=("a.py",),
+        test_files=(),
+        other_files=("docs/tables.md",),
+        source_lines=1,
+    )
+
+    with open_history(repository.folder) as history:
+        changed = gather_change(history, candidate, fail_to_pass=[], passed_at_base=0)
+
+    assert changed.documentation == (
+        "Rows have as many cells as there are columns.",
+        "A table is printed with a frame,\nwhich is made of signs such as plus,\nand with\nspaces between its columns.",
+    )
+
+
 def test_changelogs_are_known_by_their_names() -> None:
     paths = [
         "CHANGELOG.md",

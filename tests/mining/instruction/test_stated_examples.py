@@ -103,6 +103,40 @@ def test_few_cases_of_a_test_are_named(reported: tuple[str, ...], title: str) ->
     assert f"- {title}\n" in instruction(replace(framed_table(), fail_to_pass=reported)).text
 
 
+FLAGS = """
+describe('Option flags', () => {
+  test.each([{ flags: '-ws' }, { flags: 'ws' }])('when flags are %p then throw', ({ flags }) => {
+    expect(() => parse(flags)).toThrow();
+  });
+});
+"""
+
+
+@pytest.mark.parametrize(
+    ("reported", "titles"),
+    [
+        (
+            tuple(f'a.test.js::Option flags::when flags are {{"flags": "{each}"}} then throw' for each in ("-ws", "ws")),
+            '- Option flags: when flags are {"flags": "-ws"} then throw\n'
+            '- Option flags: when flags are {"flags": "ws"} then throw\n',
+        ),
+        (
+            tuple(f"a.test.js::Option flags::when flags are {each} then throw" for each in range(13)),
+            "- Option flags: when flags are %p then throw\n",
+        ),
+    ],
+)
+def test_few_cases_with_titles_of_their_own_are_named_by_them(reported: tuple[str, ...], titles: str) -> None:
+    changed = change(
+        "Refuse flags with one dash and several letters",
+        source={"parse.js": (None, "export function parse(flags) { throw new Error('flags'); }\n")},
+        tests={"a.test.js": (None, FLAGS)},
+        fail_to_pass=reported,
+    )
+
+    assert f"are:\n\n{titles}\n" in instruction(changed).text
+
+
 def test_only_tests_that_a_report_names_are_expected() -> None:
     test = (
         "class TestFrames:\n    def test_table(self):\n        assert table([], frame=True) == ''\n\n"

@@ -8,13 +8,18 @@ from outweigh.mining.candidate import Candidate
 from outweigh.mining.changed_files import FileKind, classify
 from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.fix_text import is_changelog
+from outweigh.mining.instruction.changelog_entries import added_entries, goes_on
 from outweigh.mining.instruction.facts_of_change import added_source, failing_tests
-from outweigh.mining.instruction.stated_examples import is_example
 from outweigh.mining.repository import HistoryRepository
 
 _CLOSED_ISSUE = re.compile(
     r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[:\s]+(?:[\w-]+/[\w.-]+)?#(\d+)", re.IGNORECASE
 )
+_HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+_LONGEST_REST = 4
+"""Lines that are shown of a paragraph before and after those that were added."""
+_FEWEST_WORDS = 6
+"""With fewer words in it, a correction says nothing about what is wanted."""
 _LARGEST_FILE = 300_000
 
 ReadIssue = Callable[[int], str | None]
@@ -47,7 +52,7 @@ def gather_change(
         tests_after=_contents(history, fix, tests),
         fail_to_pass=tuple(fail_to_pass),
         passed_at_base=passed_at_base,
-        changelog=_changelog_lines(history, candidate),
+        changelog=tuple(_changelog_lines(history, candidate)),
         documentation=tuple(_documentation_blocks(history, candidate)),
         missing_names=tuple(missing_names),
         typed=tuple(typed),
@@ -86,31 +91,47 @@ def _subjects(history: HistoryRepository, commits: Sequence[str]) -> tuple[str, 
     return tuple(line for line in output.decode(errors="replace").splitlines() if line)
 
 
-def _changelog_lines(history: HistoryRepository, candidate: Candidate) -> tuple[str, ...]:
+def _changelog_lines(history: HistoryRepository, candidate: Candidate) -> Iterator[str]:
     changed = [path for path in (*candidate.other_files, *candidate.source_files) if is_changelog(path)]
-    if not changed:
-        return ()
-    patch = history.read("diff", "--no-ext-diff", "--unified=0", candidate.base, candidate.fix, "--", *changed)
-    lines = patch.decode(errors="replace").splitlines()
-    removed = {" ".join(line[1:].split()) for line in lines if line.startswith("-")}
-    added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
-    return tuple(line for line in added if not line.strip() or " ".join(line.split()) not in removed)
+    before, after = (_contents(history, commit, changed) for commit in (candidate.base, candidate.fix))
+    for path, text in after.items():
+        added = {
+            first + number for _, first, count in _hunks(history, candidate, path) for number in range(count)
+        }
+        yield from added_entries(before.get(path, ""), text, added)
 
 
 def _documentation_blocks(history: HistoryRepository, candidate: Candidate) -> Iterator[str]:
-    """The lines that a change adds to documentation in one place; corrections of what is there do not count."""
+    """What a change adds to documentation in one place, in whole paragraphs; of corrections the new sentences."""
     pages = [path for path in (*candidate.other_files, *candidate.source_files) if classify(path) is FileKind.DOCS]
-    if not pages:
-        return
+    before, after = (_contents(history, commit, pages) for commit in (candidate.base, candidate.fix))
+    for path, text in after.items():
+        lines = text.splitlines()
+        for removed, first, added in _hunks(history, candidate, path):
+            block = range(first - 1, first - 1 + added)
+            if added > removed:
+                yield "\n".join(lines[number] for number in _whole_paragraphs(lines, block))
+            elif added:
+                entries = added_entries(before.get(path, ""), text, range(first, first + added))
+                yield from (entry for entry in entries if len(entry.split()) >= _FEWEST_WORDS)
+
+
+def _whole_paragraphs(lines: Sequence[str], block: range) -> range:
+    """The block with the rest of the paragraphs at its ends, which no line break of it should cut off."""
+    first, end = block.start, block.stop
+    while first > max(0, block.start - _LONGEST_REST) and goes_on(lines[first]) and lines[first - 1].strip():
+        first -= 1
+    while end < min(len(lines), block.stop + _LONGEST_REST) and lines[end - 1].strip() and goes_on(lines[end]):
+        end += 1
+    return range(first, end)
+
+
+def _hunks(history: HistoryRepository, candidate: Candidate, path: str) -> Iterator[tuple[int, int, int]]:
+    """Of every place where a file was changed the number of removed lines, the first added line, and their number."""
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--unified=0")
-    patch = history.read(
-        "diff", *options, candidate.base, candidate.fix, "--", *(f":(literal){page}" for page in pages)
-    )
-    for hunk in re.split(r"^@@ .*$", patch.decode(errors="replace"), flags=re.MULTILINE)[1:]:
-        lines = re.split(r"^diff --git ", hunk, maxsplit=1, flags=re.MULTILINE)[0].splitlines()
-        added = [line[1:] for line in lines if line.startswith("+")]
-        if len(added) > sum(line.startswith("-") for line in lines) and is_example("\n".join(added)):
-            yield "\n".join(added)
+    patch = history.read("diff", *options, candidate.base, candidate.fix, "--", f":(literal){path}")
+    for removed, first, added in _HUNK.findall(patch.decode(errors="replace")):
+        yield int(removed or 1), int(first), int(added or 1)
 
 
 def _known_at_base(history: HistoryRepository, base: str, changed: ChangedCode) -> frozenset[str]:

@@ -222,7 +222,7 @@ def _class(path: str, node: ast.ClassDef) -> Iterator[Declaration]:
     decorators = [ast.unparse(decorator) for decorator in node.decorator_list if _is_record_mark(decorator)]
     signature = "".join(f"@{decorator} " for decorator in decorators) + signature
     if _is_record(node):
-        fields = [ast.unparse(part).split(" = ")[0] for part in node.body if isinstance(part, ast.AnnAssign)]
+        fields = [_field(part) for part in node.body if isinstance(part, ast.AnnAssign)]
         signature += f" with the fields {', '.join(fields)}" if fields else ""
     yield Declaration(
         path=path,
@@ -232,6 +232,13 @@ def _class(path: str, node: ast.ClassDef) -> Iterator[Declaration]:
         contract=first_sentence(ast.get_docstring(node) or ""),
     )
     yield from members
+
+
+def _field(node: ast.AnnAssign) -> str:
+    """A field with its default, without which nobody knows that it can be left out."""
+    declared = ast.unparse(node).split(" = ")[0]
+    default = "" if node.value is None else ast.unparse(node.value)
+    return declared if not default else f"{declared} = {default if len(default) <= _LONGEST_VALUE else '…'}"
 
 
 def _is_record_mark(decorator: ast.expr) -> bool:

@@ -6,16 +6,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 from outweigh.mining.fairness import ChangedCode, TaskInstruction, Unfairness, UnfairTask
-from outweigh.mining.instruction.code_facts import TestFunction
 from outweigh.mining.instruction.facts_of_change import FailingTests, added_lines, added_source, facts, failing_tests
 from outweigh.mining.instruction.interface import Interface, find_interface
 from outweigh.mining.instruction.moves import is_pure_move
 from outweigh.mining.instruction.stated_examples import documentation_section, examples_section
+from outweigh.mining.instruction.stated_titles import stated_titles
 from outweigh.mining.instruction.words import ChangeWords, words_of_change
 
 _MOST_TITLES = 40
-_MOST_CASES = 6
-_LONGEST_CASE = 40
 _SHORTEST_LEAK = 12
 _SHARED_STEMS = 2
 """Words that the failing tests must share with a note about the work, and with few words without an interface."""
@@ -140,7 +138,7 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests, changed
     )
     if documented:
         blocks.append(documented)
-    titles = [f"{_readable_test(test)}{_cases(test, changed.fail_to_pass)}" for test in tests.tests]
+    titles = [title for test in tests.tests for title in stated_titles(test, changed.fail_to_pass)]
     titles = [title for title in dict.fromkeys(titles) if len(title.split()) >= 2]
     if titles:
         listed = "\n".join(f"- {title}" for title in titles[:_MOST_TITLES])
@@ -152,36 +150,6 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests, changed
         )
     examples = examples_section(tests.examples, lambda text: leaks(text, lines))
     return _joined([*blocks, examples] if examples else blocks)
-
-
-def _cases(test: TestFunction, reported: Iterable[str]) -> str:
-    """The cases of a test that fail, where the runner names them and there are few."""
-    in_brackets = rf"\[([\w .,:/-]{{1,{_LONGEST_CASE}}})\]"
-    after_slash = rf"/([^\n]{{1,{_LONGEST_CASE}}})"  # as Go names them, with `_` for spaces
-    named = re.compile(rf"(?:^|\W){re.escape(test.title)}(?:{in_brackets}|{after_slash})$")
-    found = filter(None, map(named.search, reported))
-    cases = sorted({case[1] or case[2].replace("_", " ") for case in found})
-    telling = [case for case in cases if re.search(r"[^\W\d_]{2}", case)]
-    return f" ({', '.join(telling)})" if telling and len(telling) <= _MOST_CASES else ""
-
-
-def _readable_test(test: TestFunction) -> str:
-    group = test.group
-    if re.fullmatch(r"\w+", group):
-        group = _split_words(re.sub(r"^Tests?(?=[A-Z_])|Tests?$", "", group)).strip(" _")
-    return ": ".join(part for part in (group, _readable(test.title), test.contract) if part)
-
-
-def _readable(title: str) -> str:
-    if re.fullmatch(r"\w+", title):
-        bare = re.sub(r"^(?:tests?_+|(?:Test|Example|Fuzz|test)_*(?=[A-Z0-9]))", "", title).replace("_", " ").strip()
-        return bare if re.search(r"\s", bare) else _split_words(bare)
-    return " ".join(title.split())
-
-
-def _split_words(name: str) -> str:
-    """A name such as `KeyIsEvicted` in words."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
 
 
 def _joined(blocks: list[str]) -> str:
