@@ -52,7 +52,8 @@ def test_members_that_tests_use_are_stated_and_others_are_not() -> None:
     )
 
     assert written.interface == (
-        "`@dataclass(frozen=True) class Reply with the fields code: int, body: str = ''` in `net.py`: What a host says.",
+        "`@dataclass(frozen=True) class Reply with the fields code: int, body: str = ''` in `net.py`: "
+        "What a host says.",
         "`@property def Reply.ok(self) -> bool` in `net.py`",
     )
 

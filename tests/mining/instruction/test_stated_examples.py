@@ -116,9 +116,9 @@ describe('Option flags', () => {
     ("reported", "titles"),
     [
         (
-            tuple(f'a.test.js::Option flags::when flags are {{"flags": "{each}"}} then throw' for each in ("-ws", "ws")),
-            '- Option flags: when flags are {"flags": "-ws"} then throw\n'
-            '- Option flags: when flags are {"flags": "ws"} then throw\n',
+            tuple(f'a.test.js::Option flags::when flags are {{"flags": "{flag}"}} then throw' for flag in ("-w", "w")),
+            '- Option flags: when flags are {"flags": "-w"} then throw\n'
+            '- Option flags: when flags are {"flags": "w"} then throw\n',
         ),
         (
             tuple(f"a.test.js::Option flags::when flags are {each} then throw" for each in range(13)),

@@ -59,7 +59,7 @@ def package(script: str = "", **dependencies: str) -> str:
         ({"Cargo.toml": "", "src/lib.rs": ""}, "cargo test"),
         ({"go.mod": "", "a_test.go": "", "testdata/Cargo.toml": "", "tests/a.toml": "", "tests/b.toml": ""}, "go test"),
         (
-            {"go.mod": "", "a_test.go": "", "b_test.go": "", "x/Cargo.toml": "", "x/src/lib.rs": "", "tests/a.toml": ""},
+            {"go.mod": "", "a_test.go": "", "b_test.go": "", "x/Cargo.toml": "", "x/src/a.rs": "", "tests/a.toml": ""},
             "go test",
         ),
         ({"pom.xml": "", "src/test/java/ATest.java": ""}, "Maven"),

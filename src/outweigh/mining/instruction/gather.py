@@ -95,9 +95,7 @@ def _changelog_lines(history: HistoryRepository, candidate: Candidate) -> Iterat
     changed = [path for path in (*candidate.other_files, *candidate.source_files) if is_changelog(path)]
     before, after = (_contents(history, commit, changed) for commit in (candidate.base, candidate.fix))
     for path, text in after.items():
-        added = {
-            first + number for _, first, count in _hunks(history, candidate, path) for number in range(count)
-        }
+        added = {first + number for _, first, count in _hunks(history, candidate, path) for number in range(count)}
         yield from added_entries(before.get(path, ""), text, added)
 
 
