@@ -12,9 +12,10 @@ from tests.mining.tally_history import make_tally_history
 from tests.prerequisites import needs
 from tests.repositories import Repository
 
-from outweigh.app.mine_suite import MineRequest, mine_suite
+from outweigh.app.mine_suite import MineRequest, mine_suite, refuse_without_candidates
 from outweigh.app.observer import StopSignals
 from outweigh.errors import UsageError
+from outweigh.mining.candidate import HistoryScan
 from outweigh.mining.journal import JOURNAL_FILE
 from outweigh.workspace.overlay_mount import overlay_mounts_below
 
@@ -101,3 +102,15 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert overlay_mounts_below(temporary) == []
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "words"), [(80_000, "of. 80,000 older commits were not looked at. Look"), (0, "of. Look at")]
+)
+def test_a_long_history_without_candidates_says_what_was_not_looked_at(tmp_path: Path, older: int, words: str) -> None:
+    scan = HistoryScan(candidates=(), rejections=(), commits=20_000, not_looked_at=older)
+
+    with pytest.raises(UsageError) as raised:
+        refuse_without_candidates(MineRequest(repository=tmp_path, folder=tmp_path / "mined"), scan)
+
+    assert words in str(raised.value)

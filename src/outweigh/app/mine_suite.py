@@ -143,7 +143,7 @@ def mine_suite(request: MineRequest, *, listen: Listen | None = None, signals: S
     request = replace(request, folder=request.folder.absolute())
     with open_history(request.repository, request.ref) as repository:
         scan = scan_history(repository, request.history_settings())
-        _refuse_without_candidates(request, scan)
+        refuse_without_candidates(request, scan)
         wanted = _wanted_tasks(request)
         sub_systems = families(scan.candidates)
         rewriter = None if request.rewrite is None else InstructionRewriter(request.rewrite, signals)
@@ -221,15 +221,17 @@ def _wanted_tasks(request: MineRequest) -> int | None:
     return needed
 
 
-def _refuse_without_candidates(request: MineRequest, scan: HistoryScan) -> None:
+def refuse_without_candidates(request: MineRequest, scan: HistoryScan) -> None:
+    """Raise UsageError where nothing of a history can become a task."""
     if scan.candidates:
         return
     reasons = Counter(each.reason for each in scan.rejections)
     most = "; ".join(f"{number} {reason.value}" for reason, number in reasons.most_common(3))
+    older = f" {scan.not_looked_at:,} older commits were not looked at." if scan.not_looked_at else ""
     raise UsageError(
         f"none of the {scan.commits:,} commits of {request.repository} changes source and tests together, so there is "
-        f"nothing to make tasks of{f' ({most})' if most else ''}. Look further back with --since, allow larger changes "
-        "with --most-files and --most-lines, or write tasks by hand: `outweigh init SUITE`."
+        f"nothing to make tasks of{f' ({most})' if most else ''}.{older} Look at others with --since and --until, "
+        "allow larger changes with --most-files and --most-lines, or write tasks by hand: `outweigh init SUITE`."
     )
 
 

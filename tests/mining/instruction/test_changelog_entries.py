@@ -40,8 +40,14 @@ BEFORE = """\
         pytest.param(
             f"{BEFORE}\n1. Frames\n\n```\n+--+\n+--+\n```\n",
             {6, 7, 8, 9, 10, 11, 12},
-            ["", "1. Frames", "", "```", "+--+", "+--+", "```"],
-            id="blank lines and code as they are",
+            ["", "1. Frames", ""],
+            id="blank lines as they are, and no code",
+        ),
+        pytest.param(
+            f"{BEFORE}| `frame` | draws a frame |\n| `sort` | sorts rows |\n",
+            {7},
+            ["| `sort` | sorts rows |"],
+            id="one row of a table",
         ),
     ],
 )

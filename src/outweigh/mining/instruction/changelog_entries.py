@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-_START = re.compile(r"\s*(?:[*+-]|\d+[.)])\s|\s*(?:#|=+$|-+$|~+$|\.\. |```)")
+_START = re.compile(r"\s*(?:[*+-]|\d+[.)])\s|\s*(?:#|=+$|-+$|~+$|\.\. |```|\|)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(*_])")
 
 
@@ -11,7 +11,7 @@ def added_entries(before: str, after: str, added: Collection[int]) -> Iterator[s
     """The entries of which lines were added, one line each, without the sentences that stood there before.
 
     `added` are the numbers of these lines, counted from 1. An added line is often the middle of an entry that was
-    there, and says nothing alone. Blank lines between entries and code blocks are given as they are.
+    there, and says nothing alone. Blank lines between entries are given as they are, and code blocks are left out.
     """
     known = _spaced(before)
     lines = after.splitlines()
@@ -26,7 +26,7 @@ def added_entries(before: str, after: str, added: Collection[int]) -> Iterator[s
 
 
 def _entries(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The first and the last line of every point, paragraph, heading, blank line, and line of a code block."""
+    """The first and the last line of every point, paragraph, heading, row of a table and blank line."""
     first, fenced = 0, False
     for number, line in enumerate(lines, 1):
         is_fence = line.strip().startswith("```")
@@ -34,9 +34,9 @@ def _entries(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if first and (alone or _START.match(line)):
             yield first, number - 1
             first = 0
-        if alone:
+        if alone and not (fenced or is_fence):
             yield number, number
-        elif not first:
+        elif not alone and not first:
             first = number
         fenced ^= is_fence
     if first:

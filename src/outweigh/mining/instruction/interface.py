@@ -92,8 +92,13 @@ def _used_declarations(source: AddedSource, tests: FailingTests) -> Iterator[Dec
             used = d.name in tests.members
         else:
             used = d.name in tests.names
-        if used:
+        if used and not _is_inner(d, tests):
             yield d
+
+
+def _is_inner(d: Declaration, tests: FailingTests) -> bool:
+    """Whether it is a part of a class that only the change itself uses, and has the name of something else."""
+    return d.owner.startswith("_") and d.owner not in tests.names
 
 
 def _without_repeats(declarations: list[Declaration]) -> Iterator[Declaration]:
