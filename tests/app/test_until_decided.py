@@ -143,6 +143,24 @@ def test_no_look_is_taken_before_its_tasks_are_complete() -> None:
     assert looks.take(set(ORDER[5:])) == LookResult()
 
 
+def test_a_task_that_becomes_complete_while_a_look_is_taken_counts_with_all_its_runs() -> None:
+    records = runs(ORDER, 0.45, speed=0.8)
+
+    class LastTaskEndsNow(set[str]):
+        """Tasks that are all complete as soon as they are asked for; only then have their runs ended."""
+
+        def __contains__(self, task: object) -> bool:
+            while late:
+                looks.add(late.pop())
+            return False
+
+    looks, late = looks_at(), list(records)
+
+    seen = looks.take(LastTaskEndsNow())
+
+    assert seen == run(looks_at(), records)[0]
+
+
 def test_a_candidate_that_is_settled_needs_no_more_runs_while_the_others_go_on() -> None:
     records = [
         *runs(ORDER, 0.45, speed=0.8),

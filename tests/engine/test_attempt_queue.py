@@ -43,9 +43,11 @@ class PlainQueue:
     def take(self, due: QueuedAttempt) -> None:
         (self.retries if due.tries else self.waiting).remove(due)
 
-    def drop(self, arms: set[str]) -> None:
+    def drop(self, arms: set[str]) -> list[QueuedAttempt]:
+        dropped = [due for due in [*self.waiting, *self.retries] if due.arm in arms]
         self.waiting = [due for due in self.waiting if due.arm not in arms]
         self.retries = [due for due in self.retries if due.arm not in arms]
+        return dropped
 
     def pass_over(self, arm: str) -> None:
         self.passed_over.add(arm)
@@ -105,6 +107,7 @@ def test_whatever_is_done_to_it_it_gives_what_searching_a_list_gives(seed: int) 
             added = retry(chance.choice(PLAN), not_before=float(chance.randrange(20)))
         else:
             added = None
+        dropped = []
         for each in (queue, plain):
             if added is not None:
                 each.add(added)
@@ -115,5 +118,6 @@ def test_whatever_is_done_to_it_it_gives_what_searching_a_list_gives(seed: int) 
             elif step < 0.99:
                 each.pass_over_none()
             else:
-                each.drop({ARMS[int(step * 1000) % 3]})
+                dropped.append(sorted(map(str, each.drop({ARMS[int(step * 1000) % 3]}))))
+        assert not dropped or dropped[0] == dropped[1]
         assert sorted(map(str, queue)) == sorted(map(str, [*plain.waiting, *plain.retries]))

@@ -1,5 +1,6 @@
 """A run stops when trial after trial fails with the same infrastructure error, and only then."""
 
+import random
 from collections.abc import Callable, Sequence
 from threading import Barrier
 from typing import Any
@@ -156,6 +157,51 @@ class TestStopping:
 
         assert engine.run(plan, jobs=2, retries=0) is EndReason.STOPPED
         assert engine.kinds()[EventKind.STARTED] == engine.kinds()[EventKind.FINISHED]
+
+
+class PlainStreak:
+    """The same by keeping every reason that was ever given, and searching all of them."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.failures = 0
+        self.trials: dict[str, list[Trial]] = {}
+        self.counted_at: dict[str, int] = {}
+
+    def add_result(self, arm: str, besides: str | None = None) -> None:
+        for reason, trials in self.trials.items():
+            if reason != besides:
+                self.trials[reason] = [each for each in trials if each.arm != arm]
+
+    def add_failure(self, failed: Trial, reason: str, started_at: int) -> int | None:
+        trials = self.trials.setdefault(reason, [])
+        if failed not in trials:
+            self.add_result(failed.arm, besides=reason)
+            if self.counted_at.get(reason, 0) <= started_at:
+                trials.append(failed)
+                self.failures += 1
+                self.counted_at[reason] = self.failures
+        return len(trials) if len(trials) >= self.limit else None
+
+
+class TestManyReasons:
+    @pytest.mark.parametrize("seed", range(30))
+    def test_what_is_found_is_what_searching_all_that_ever_failed_finds(self, seed: int) -> None:
+        chance = random.Random(seed)
+        streak, plain = FailureStreak(4), PlainStreak(4)
+        marks = [0]
+        for _ in range(300):
+            failed = trial(f"t{chance.randrange(8)}", chance.choice("ab"))
+            if chance.random() < 0.4:
+                streak.add_result(failed.arm)
+                plain.add_result(failed.arm)
+            else:
+                reason, mark = chance.choice(["one", "other", "third"]), chance.choice(marks[-5:])
+                found = streak.add_failure(failed, None, reason, mark)
+                assert (None if found is None else found.trials) == plain.add_failure(failed, reason, mark)
+            assert streak.active == any(plain.trials.values())
+            assert streak.mark() == plain.failures
+            marks.append(streak.mark())
 
 
 class TestSameReason:

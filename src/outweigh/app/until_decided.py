@@ -74,6 +74,7 @@ class Looks:
         self._comparisons: dict[str, Comparison] = {}
         self._taken = 0
         self._tasks_taken = 0
+        self._complete = 0
         self._settled: dict[str, Settled] = {}
         if settings.looks is not None:
             # Boundaries take a moment to compute; they are kept, so that no look has to.
@@ -85,14 +86,14 @@ class Looks:
 
     def take(self, still_open: Collection[str]) -> LookResult:
         """Take every look that is due, given the tasks that still have open trials."""
+        # In this order: the records of a task are there before it is no longer open.
+        reached = self._first_open(still_open)
         while not self._new.empty():
             record = self._new.get()
             self._waiting[record.trial.task_id].append(record)
             if REUSED_LABEL not in record.extra and record.started_at is not None:
                 self._first_start = min(record.started_at, self._first_start or record.started_at)
         before = set(self._settled)
-        order = self._plan.order
-        reached = next((place for place, task in enumerate(order) if task in still_open), len(order))
         while self._open() and self._taken < len(self._plan.sizes):
             size = self._plan.sizes[self._taken]
             self._extend(min(size, reached))
@@ -102,6 +103,13 @@ class Looks:
             self._taken += 1
         notes = tuple(f"{name}: {self._settled[name].words}" for name in self._settled if name not in before)
         return LookResult(settled=frozenset(self._settled), end=self._end(), notes=notes)
+
+    def _first_open(self, still_open: Collection[str]) -> int:
+        """How many tasks of the order are complete before the first that is open; they stay complete."""
+        order = self._plan.order
+        while self._complete < len(order) and order[self._complete] not in still_open:
+            self._complete += 1
+        return self._complete
 
     def _open(self) -> list[str]:
         return [name for name in self._candidates if name not in self._settled]

@@ -73,8 +73,8 @@ class _Line:
         else:
             del self._of_arm[arm]
 
-    def remove_arm(self, arm: str) -> None:
-        self._of_arm.pop(arm, None)
+    def remove_arm(self, arm: str) -> list[QueuedAttempt]:
+        return [due for _, _, due in self._of_arm.pop(arm, ())]
 
     def pass_over(self, arm: str) -> None:
         self._passed_over.add(arm)
@@ -127,11 +127,10 @@ class AttemptQueue:
         """Take out the attempt that `next` has given."""
         self._line_of(due).remove_first_of(due.arm)
 
-    def drop(self, arms: Collection[str]) -> None:
-        """Take out everything of these arms."""
-        for arm in arms:
-            self._waiting.remove_arm(arm)
-            self._retries.remove_arm(arm)
+    def drop(self, arms: Collection[str]) -> list[QueuedAttempt]:
+        """Take out everything of these arms, and return it."""
+        lines = (self._waiting, self._retries)
+        return [due for arm in arms for line in lines for due in line.remove_arm(arm)]
 
     def pass_over(self, arm: str) -> None:
         """Leave out an arm that has no place now, until `pass_over_none`."""

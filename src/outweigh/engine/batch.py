@@ -5,7 +5,6 @@ Concurrency is bounded, attempts are retried when infrastructure failed, and the
 
 import random
 import sys
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
@@ -21,6 +20,7 @@ from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventKind, EventListener, finished_event, note_event, trial_event
 from outweigh.engine.executor import AttemptExecutor, DoneFutures
 from outweigh.engine.failure_streak import FailureStreak, asks_to_wait
+from outweigh.engine.open_tasks import OpenTasks
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.run_record import most_paid
@@ -70,7 +70,7 @@ NO_TIER_BUDGETS: Mapping[str, Budget] = MappingProxyType({})
 
 TakeLook = Callable[[Collection[str]], LookResult]
 """Looks at the results, given the tasks that still have open trials; those do not count yet. It runs in a thread of
-its own, one look at a time."""
+its own, one look at a time, while the tasks become fewer: it asks which are open before it takes the records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class Batch:
         self._running: dict[Future[FinishedAttempt], _Running] = {}
         self._done = DoneFutures()
         self._streak = FailureStreak(settings.same_failures)
-        self._left_of_task: Counter[str] = Counter()
+        self._open_tasks = OpenTasks(())
         self._settled: frozenset[str] = frozenset()
         self._look_due = take_look is not None
         self._look: Future[LookResult] | None = None
@@ -150,7 +150,7 @@ class Batch:
         self._queue.extend(
             QueuedAttempt(planned=run, attempt=attempt, tries=0, not_before=0.0) for run, attempt in plan
         )
-        self._left_of_task.update(due.planned.trial.task_id for due in self._queue)
+        self._open_tasks = OpenTasks(due.planned.trial.task_id for due in self._queue)
         # Closing the executor waits for running attempts even after an exception, so that their records are stored.
         with ExitStack() as pools:
             pools.enter_context(closing(self._executor))
@@ -171,8 +171,7 @@ class Batch:
         """Take a look where a task is complete that was not at the last one, and wait for it a moment."""
         if self._take_look is not None and self._look_due and self._look is None and self._stop is None:
             self._look_due = False
-            still_open = {name for name, left in self._left_of_task.items() if left}
-            self._look = looks.submit(_take_politely, self._take_look, still_open)
+            self._look = looks.submit(_take_politely, self._take_look, self._open_tasks)
             self._done.watch(self._look)
             # Before the first start there is time: results of an earlier engine may decide.
             wait([self._look], timeout=self._settings.look_wait_seconds if self._started else None)
@@ -194,10 +193,8 @@ class Batch:
         if settled <= self._settled:
             return
         self._settled |= settled
-        for due in self._queue:
-            if due.arm in self._settled:
-                self._count_down(due)
-        self._queue.drop(self._settled)
+        for due in self._queue.drop(self._settled):
+            self._count_down(due)
 
     def _fill(self) -> None:
         self._queue.pass_over_none()
@@ -293,9 +290,7 @@ class Batch:
         self._count_down(due)
 
     def _count_down(self, due: QueuedAttempt) -> None:
-        task = due.planned.trial.task_id
-        self._left_of_task[task] -= 1
-        self._look_due |= not self._left_of_task[task]
+        self._look_due |= self._open_tasks.count_down(due.planned.trial.task_id)
 
     def _retry(self, due: QueuedAttempt, why: str | None) -> None:
         pause = min(self._settings.first_backoff_seconds * 2**due.tries, self._settings.longest_backoff_seconds)

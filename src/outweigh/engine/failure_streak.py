@@ -4,7 +4,6 @@ Only `infra_error` is looked at: what the engine saw fail on its own side (`faul
 """
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 
 from outweigh.model.failure import FailureKind, Remedy, detail_line
@@ -86,7 +85,8 @@ class FailureStreak:
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
         self._failures = 0
-        self._trials: dict[_Reason, dict[TrialKey, None]] = defaultdict(dict)
+        # Only reasons that trials have now, so that a result takes no longer after many kinds of failures.
+        self._trials: dict[_Reason, frozenset[TrialKey]] = {}
         self._counted_at: dict[_Reason, int] = {}
 
     def mark(self) -> int:
@@ -96,13 +96,16 @@ class FailureStreak:
     @property
     def active(self) -> bool:
         """Whether the last that is known of an arm is such a failure."""
-        return any(self._trials.values())
+        return bool(self._trials)
 
     def add_result(self, arm: str) -> None:
         """An attempt of the arm has a result."""
-        for trials in self._trials.values():
-            for trial in [trial for trial in trials if trial[1] == arm]:
-                del trials[trial]
+        for reason, trials in list(self._trials.items()):
+            of_others = frozenset(trial for trial in trials if trial[1] != arm)
+            if of_others:
+                self._trials[reason] = of_others
+            else:
+                del self._trials[reason]
 
     def add_failure(
         self, trial: Trial, kind: FailureKind | None, detail: str | None, started_at: int
@@ -114,18 +117,18 @@ class FailureStreak:
         if self._limit is None:
             return None
         reason = kind, normalise_reason(detail, trial)
-        if trial.key not in self._trials[reason]:
-            kept = dict(self._trials[reason])
+        trials = self._trials.get(reason, frozenset())
+        if trial.key not in trials:
             self.add_result(trial.arm)
-            self._trials[reason] = kept
             if self._counted_at.get(reason, 0) <= started_at:
-                kept[trial.key] = None
+                trials |= {trial.key}
                 self._failures += 1
                 self._counted_at[reason] = self._failures
-        trials = len(self._trials[reason])
-        if trials < self._limit and kind is not FailureKind.LOGIN_EXPIRED:
+            if trials:
+                self._trials[reason] = trials
+        if len(trials) < self._limit and kind is not FailureKind.LOGIN_EXPIRED:
             return None
-        return RepeatedFailure(kind=kind, detail=detail or "no reason was given", trials=trials)
+        return RepeatedFailure(kind=kind, detail=detail or "no reason was given", trials=len(trials))
 
 
 def asks_to_wait(kind: FailureKind | None, retry_after_seconds: float | None) -> bool:
