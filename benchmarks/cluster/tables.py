@@ -16,15 +16,18 @@ PROVIDER_TOKENS = 2_000_000.0
 LEASES = (15.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 LIVES = (2.0, 8.0, 24.0, 168.0)
 LEAD_AWAY = (60.0, 110.0, 130.0, 300.0)
-_QUIET = replace(A_DAY, tasks=5_000, node_life_seconds=NEVER, seconds_between_cuts=NEVER, share_that_fails=0.0)
-"""A tenth of the day on which nothing breaks but what a table adds."""
+_QUIET = replace(A_DAY, tasks=2_000, node_life_seconds=NEVER, seconds_between_cuts=NEVER, share_that_fails=0.0)
+"""40,000 trials on which nothing breaks but what a table adds."""
 
 
 def tables() -> Iterator[str]:
     """Every table as Markdown, one after another, as it is found."""
-    yield _table("A day of 10^6 trials", ("what", "figure"), _day_rows(_run(A_DAY)))
-    yield _table("The lease", ("lease", "cuts that cost", "paid per 1,000 cuts", "per lost node"), _lease_rows())
-    yield _table("Node life", ("mean life", "nodes lost a day", "lost a day", "of what is paid"), _life_rows())
+    yield _table(
+        "The lease", ("lease", "cuts that outlast it", "lost in 1,000 cuts", "idle after a node is lost"), _lease_rows()
+    )
+    yield _table(
+        "Node life", ("mean life of a node", "nodes lost a day", "lost a day", "of what is paid"), _life_rows()
+    )
     yield _table("The lead is away", ("away for", "attempts lost", "paid for nothing"), _away_rows())
     yield _table(
         "Tokens",
@@ -32,6 +35,7 @@ def tables() -> Iterator[str]:
         _token_rows(),
     )
     yield _table("Images", ("where a block runs", "images a host keeps", "pulls per 1,000 trials"), _image_rows())
+    yield _table("A day of 10^6 trials", ("what", "figure"), _day_rows(_run(A_DAY)))
 
 
 def _run(inputs: ClusterInputs) -> Outcome:
@@ -69,30 +73,31 @@ def _day_rows(day: Outcome) -> Rows:
 
 
 def _lease_rows() -> Iterator[Sequence[str]]:
-    cuts_only = replace(_QUIET, seconds_between_cuts=3_600.0)
-    nodes_only = replace(_QUIET, node_life_seconds=8 * 3_600.0)
+    """Every host is cut off four times an hour, so that there are many cuts to count."""
     for lease in LEASES:
-        cut = _run(replace(cuts_only, lease_seconds=lease))
-        lost = _run(replace(nodes_only, lease_seconds=lease))
-        cuts = cut.totals.cuts
+        seen = _run(replace(_QUIET, seconds_between_cuts=900.0, lease_seconds=lease))
+        costing = seen.totals.leases_lost / seen.totals.cuts
         yield (
             f"{lease:.0f} s",
-            f"{cut.totals.leases_lost / cuts:.1%}",
-            _dollars(1_000 * cut.lost_usd / cuts),
-            f"{_dollars(lost.lost_usd / lost.totals.nodes_lost)}, {lease * A_DAY.slots_per_host / 60:.0f} slot-minutes",
+            f"{costing:.1%}",
+            _dollars(1_000 * costing * _usd_of_full_host(seen)),
+            f"{lease * A_DAY.slots_per_host / 60:.0f} slot-minutes",
         )
 
 
 def _life_rows() -> Iterator[Sequence[str]]:
+    """One simulation, in which nodes live for two hours, says what a full node takes along."""
+    seen = _run(replace(_QUIET, node_life_seconds=2 * 3_600.0))
+    paid = A_DAY.trials * seen.totals.paid_usd / seen.totals.begun
     for hours in LIVES:
-        seen = _run(replace(_QUIET, node_life_seconds=hours * 3_600.0))
-        a_day = DAY / seen.seconds
-        yield (
-            f"{hours:.0f} h",
-            f"{a_day * seen.totals.nodes_lost:,.0f}",
-            _dollars(a_day * seen.lost_usd),
-            f"{seen.lost_usd / seen.totals.paid_usd:.2%}",
-        )
+        nodes = A_DAY.hosts * 24 / hours
+        lost = nodes * _usd_of_full_host(seen)
+        yield f"{hours:.0f} h", f"{nodes:,.0f}", _dollars(lost), f"{lost / paid:.1%}"
+
+
+def _usd_of_full_host(seen: Outcome) -> float:
+    """What was paid for the attempts on a host all of whose slots are taken, when it is lost."""
+    return A_DAY.slots_per_host * seen.lost_usd / seen.totals.attempts_lost
 
 
 def _away_rows() -> Iterator[Sequence[str]]:
@@ -130,8 +135,8 @@ def _token_rows() -> Iterator[Sequence[str]]:
 
 def _image_rows() -> Iterator[Sequence[str]]:
     for together in (False, True):
-        for kept in (50, 250, 1_000):
-            seen = _run(replace(_QUIET, tasks=1_000, repeats=25, keep_blocks_together=together, images_per_host=kept))
+        for kept in (25, 100, 500):
+            seen = _run(replace(_QUIET, tasks=500, repeats=10, keep_blocks_together=together, images_per_host=kept))
             place = "one host where it has room" if together else "the next free slot"
             yield place, f"{kept:,}", f"{1_000 * seen.totals.image_pulls / seen.totals.begun:,.0f}"
 

@@ -96,6 +96,24 @@ class TestTheChoice:
         assert len(found["tasks"]) < TASKS
         assert sorted(found["tasks"] + found["dropped"]) == [f"task-{task:02}" for task in range(TASKS)]
 
+    def test_is_advised_against_where_tasks_tell_alike(self, outweigh: Any, store: str, tmp_path: Path) -> None:
+        """Every task is passed half the time by every arm: no choice is better than a random one."""
+        draw = np.random.default_rng(3)
+        alike = [
+            a_run(f"task-{task:02}", arm, repeat, passed=bool(draw.random() < 0.5), started_at=LONG_AGO)
+            for arm in "abcde"
+            for task in range(TASKS)
+            for repeat in range(1, 5)
+        ]
+        tossed = write_store(tmp_path / "tossed", alike, tuple("abcde"))
+
+        differ = outweigh("suite", "prune", store, "--tasks", "15", "-o", str(tmp_path / "one"))
+        same = outweigh("suite", "prune", tossed, "--tasks", "15", "-o", str(tmp_path / "two"))
+
+        assert "hardly more than at random" not in differ.out
+        assert "hardly more than at random: as far as these runs show, the tasks tell about equally much" in same.out
+        assert "Keep the whole suite: on these tasks an effect must be" in same.out
+
     def test_prefers_what_is_cheap(self, outweigh: Any, store: str, tmp_path: Path) -> None:
         dear = {f"task-{task:02}" for task in range(0, TASKS, 2)}
         priced = [

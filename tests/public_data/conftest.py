@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 Rows = list[dict[str, Any]]
@@ -56,6 +58,23 @@ def vexp() -> Rows:
             for run in runs
         ]
     return rows
+
+
+@pytest.fixture
+def verified() -> tuple[NDArray[np.intp], list[str | None]]:
+    """What three agents resolved of the 500 issues of SWE-bench Verified, and the repositories of the issues.
+
+    Those that none of them resolved are not named; they have no repository here.
+    """
+    folder = _need("vexp_swebench")
+    lists = [
+        set(msgspec.json.decode((folder / f"{name}-resolved.json").read_bytes())["resolvedIds"])
+        for name in ("livesweagent", "openhands", "sonar")
+    ]
+    known = sorted(set().union(*lists))
+    unresolved = [None] * (500 - len(known))
+    passes = [[name in resolved for resolved in lists] for name in known] + [[False] * 3 for _ in unresolved]
+    return np.array(passes, dtype=np.intp), [*(name.split("__")[0] for name in known), *unresolved]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from outweigh.stats.task_information import (
     expected_variance,
     kept_share,
     level_reliability,
+    usual_rates,
 )
 from outweigh.stats.task_selection import Fold, HeldOutRuns, folds_of_arms, order_tasks, task_t
 
@@ -44,6 +45,16 @@ class TestByHand:
         found = expected_variance(counts([0, 2])[0], counts([2, 2])[0])
 
         assert found == pytest.approx([0.0085102, 0.0085102], rel=1e-4)
+
+    def test_the_usual_rate_of_a_family_is_drawn_to_that_of_all_tasks(self) -> None:
+        """Means 0.9 and 0.1 of two tasks each, which differ by 0.2 within: 0.02 within, 0.31 between families."""
+        found = usual_rates(np.array([1.0, 0.8, 0.2, 0.0]), ["a", "a", "b", "b"])
+
+        assert found == pytest.approx([0.5 + 0.4 * 0.31 / 0.32] * 2 + [0.5 - 0.4 * 0.31 / 0.32] * 2)
+
+    @pytest.mark.parametrize("strata", [(), (None, None, None, None), ("a", "a", "a", "a"), ("a", "b", "c", "d")])
+    def test_without_families_that_group_tasks_all_have_one_usual_rate(self, strata: tuple[str | None, ...]) -> None:
+        assert usual_rates(np.array([1.0, 0.8, 0.2, 0.0]), strata) == pytest.approx([0.5] * 4)
 
     def test_the_slope_between_two_arms(self) -> None:
         """On the third task the better arm loses 0.2, where it gains 0.3 on the others; on the first it gains 0."""
@@ -119,6 +130,23 @@ class TestAgainstOthers:
         deltas = np.random.default_rng(3).normal(0.2, 1, 20)
 
         assert task_t(deltas) == pytest.approx(stats.ttest_1samp(deltas, 0).statistic)
+
+    def test_the_components_of_variance_are_those_of_a_one_way_analysis(self) -> None:
+        draw = np.random.default_rng(2)
+        groups = [draw.normal(0.5 + 0.1 * place, 0.1, 6 + 3 * place) for place in range(3)]
+        strata = [name for name, group in zip("abc", groups, strict=True) for _ in group]
+        rates, sizes = np.concatenate(groups), np.array([len(group) for group in groups])
+
+        found = usual_rates(rates, strata)
+
+        ratio = stats.f_oneway(*groups).statistic
+        effective = (sizes.sum() - (sizes**2).sum() / sizes.sum()) / 2
+        between_to_within = (ratio - 1) / effective
+        weights = between_to_within / (between_to_within + 1 / sizes)
+        expected = [
+            rates.mean() + weight * (group.mean() - rates.mean()) for weight, group in zip(weights, groups, strict=True)
+        ]
+        assert found == pytest.approx(np.repeat(expected, sizes))
 
     def test_the_choice_is_close_to_the_best_of_all_subsets(self) -> None:
         for seed in range(5):
@@ -229,6 +257,26 @@ def test_half_the_tasks_keep_most_of_the_t_statistic_of_other_arms() -> None:
 
     assert products / squares >= 0.85
     assert at_random / squares == pytest.approx(0.71, abs=0.06)
+
+
+def test_where_families_differ_few_runs_choose_better_by_them() -> None:
+    """One arm that ran every task once says little about a task, and more about its family."""
+    products, squares = {"tasks": 0.0, "families": 0.0}, 0.0
+    for seed in range(60):
+        draw = np.random.default_rng(500 + seed)
+        families = [f"family-{number // 20}" for number in range(120)]
+        logits = np.repeat(draw.normal(0.5, 2.5, 6), 20)[:, None] + draw.normal(0, 1.0, (120, 1))
+        chances = 1 / (1 + np.exp(-logits - np.array([0.0, -0.4, 0.4])))
+        passes = draw.binomial(1, chances).astype(np.intp)
+        deltas = draw.binomial(3, chances[:, 2]) / 3 - draw.binomial(3, chances[:, 1]) / 3
+        whole = task_t(deltas)
+        squares += whole**2
+        for name, strata in (("tasks", ()), ("families", families)):
+            found = estimate_information(passes[:, :1], np.ones((120, 1), dtype=np.intp), strata)
+            chosen = order_tasks(found, np.ones(120), [None] * 120).keep(60)
+            products[name] += whole * task_t(deltas[chosen])
+
+    assert products["families"] / squares > products["tasks"] / squares + 0.04
 
 
 def simulate_public(tasks: int, arms: int, repeats: int, seed: int) -> tuple[Counts, Counts]:

@@ -141,7 +141,7 @@ def _choose(outcomes: TaskOutcomes, folds: list[Fold], request: PruneRequest, ru
     outcomes = _take_rows(outcomes, mixed)
     folds = [_take_fold(fold, mixed) for fold in folds]
     prices = np.ones(len(mixed)) if request.tasks is not None else _prices(outcomes)
-    information = estimate_information(outcomes.passes, outcomes.runs)
+    information = estimate_information(outcomes.passes, outcomes.runs, outcomes.strata)
     order = order_tasks(information, prices, outcomes.strata)
     held_out = HeldOutRuns(folds, prices, outcomes.strata)
 

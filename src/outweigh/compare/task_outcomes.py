@@ -157,7 +157,7 @@ class TaskFigures(Struct, frozen=True, kw_only=True):
 
 def check_tasks(outcomes: TaskOutcomes) -> tuple[TaskFigures, ...]:
     """Every task with its figures and what is remarkable about it."""
-    information = estimate_information(outcomes.passes, outcomes.runs)
+    information = estimate_information(outcomes.passes, outcomes.runs, outcomes.strata)
     shares = information.shares
     slow, dear = (_outlying(amounts) for amounts in (outcomes.seconds, outcomes.cost))
     checked = []

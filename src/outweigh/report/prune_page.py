@@ -14,6 +14,9 @@ from outweigh.stats.task_selection import LEAST_STRATUM_SHARE, HeldOut
 SHOWN_ARMS = 5
 SHOWN_TASKS = 8
 
+WORTH_CHOOSING = 0.05
+"""A choice that keeps no more than this beyond what a random one keeps is not worth making."""
+
 
 class PrunedSuite(Struct, frozen=True, kw_only=True):
     """The tasks that were kept and dropped, and what is known about the choice.
@@ -38,6 +41,16 @@ class PrunedSuite(Struct, frozen=True, kw_only=True):
     def at_random(self) -> float:
         """What as many tasks keep that are drawn at random: the root of their share."""
         return sqrt(len(self.kept) / (len(self.kept) + len(self.dropped)))
+
+    @property
+    def share(self) -> float:
+        """What is kept as far as is known: the lower of what is expected and what was measured."""
+        return min(1.0, self.expected, *(() if self.measured is None else (self.measured.share,)))
+
+    @property
+    def is_hardly_better_than_random(self) -> bool:
+        """Whether as many tasks drawn at random would keep about as much."""
+        return bool(self.dropped) and self.share < min(1.0, self.at_random + WORTH_CHOOSING)
 
 
 def prune_report(pruned: PrunedSuite, folder: str, next_commands: tuple[str, ...]) -> Report:
@@ -75,11 +88,21 @@ def _kept(pruned: PrunedSuite) -> Iterator[str]:
         share = format_percent(max(0.0, pruned.measured.share))
         yield f"{share} was kept on runs that the tasks were not chosen by ({pairs} of arms)."
     yield f"as many tasks drawn at random keep {format_percent(pruned.at_random)}."
+    if pruned.is_hardly_better_than_random:
+        yield (
+            "hardly more than at random: as far as these runs show, the tasks tell about equally much, and then no "
+            f"choice among them can keep more. Keep the whole suite: on these tasks an effect must be "
+            f"{_larger(pruned.share)} as large for the same verdict."
+        )
     if pruned.asked is not None and not pruned.dropped:
         yield f"no task can go: without any one of them less than {format_percent(pruned.asked)} would be kept."
     if pruned.without_outcome:
         names = quote_names(pruned.without_outcome, SHOWN_TASKS)
         yield f"tasks without an outcome in these runs are not among them: {names}."
+
+
+def _larger(share: float) -> str:
+    return f"{1 / share:.1f} times" if share > 0 else "many times"
 
 
 def _reasons(pruned: PrunedSuite) -> Iterator[str]:
@@ -118,6 +141,7 @@ def _payload(pruned: PrunedSuite, folder: str) -> Payload:
         "judged": list(pruned.judged),
         "expected_share": pruned.expected,
         "measured_share": None if measured is None else measured.share,
+        "hardly_better_than_random": pruned.is_hardly_better_than_random,
         "measured_pairs": 0 if measured is None else measured.pairs,
         "random_share": pruned.at_random,
         "cost_share": pruned.cost_share,

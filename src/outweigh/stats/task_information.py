@@ -9,6 +9,8 @@ delta carries. A subset S of the tasks therefore keeps
 of the t statistic. Both figures are estimates from few runs, so both are shrunk to what the other tasks are like.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -45,9 +47,12 @@ class TaskInformation(Struct, frozen=True, kw_only=True):
         return each / total if total > 0 else each
 
 
-def estimate_information(passes: Counts, runs: Counts) -> TaskInformation:
-    """From the passes and the runs of every task (row) and arm (column); every task has a run, not every arm of it."""
-    variance = expected_variance(passes.sum(axis=1), runs.sum(axis=1))
+def estimate_information(passes: Counts, runs: Counts, strata: Sequence[str | None] = ()) -> TaskInformation:
+    """From the passes and the runs of every task (row) and arm (column); every task has a run, not every arm of it.
+
+    `strata` are the families of the tasks: where families differ, few runs of a task count beside those of its family.
+    """
+    variance = expected_variance(passes.sum(axis=1), runs.sum(axis=1), strata)
     mean = float(variance.mean())
     usual = variance / mean if mean > 0 else np.zeros(len(variance))
     slope, error = _slopes(passes, runs, variance)
@@ -57,20 +62,51 @@ def estimate_information(passes: Counts, runs: Counts) -> TaskInformation:
     return TaskInformation(variance=variance, gain=gain, slope=slope, slope_error=error)
 
 
-def expected_variance(passes: Counts, runs: Counts) -> Values:
-    """The posterior mean of p (1 - p) for every task, under a beta prior that is fitted to all tasks by moments."""
+def expected_variance(passes: Counts, runs: Counts, strata: Sequence[str | None] = ()) -> Values:
+    """The posterior mean of p (1 - p) for every task, under beta priors that are fitted to all tasks by moments.
+
+    Their means are those of the families, as far as these differ beyond chance.
+    """
     rates = passes / runs
-    mean = float(rates.mean())
-    if not 0 < mean < 1:
+    if not 0 < float(rates.mean()) < 1:
         return np.zeros(len(rates))
+    mean = usual_rates(rates, strata)
     per_run = float(np.mean(1 / runs))
-    scatter = float(rates.var(ddof=1)) / (mean * (1 - mean)) if len(rates) > 1 else 1.0
+    scatter = (
+        float(((rates - mean) ** 2).sum() / (mean * (1 - mean)).mean()) / (len(rates) - 1) if len(rates) > 1 else 1.0
+    )
     alike = (scatter - per_run) / (1 - per_run) if per_run < 1 else (LEAST_CORRELATION + MOST_CORRELATION) / 2
     strength = 1 / min(max(alike, LEAST_CORRELATION), MOST_CORRELATION) - 1
     first, second = mean * strength + passes, (1 - mean) * strength + runs - passes
     total = first + second
     expected: Values = first * second / (total * (total + 1))
     return expected
+
+
+def usual_rates(rates: Values, strata: Sequence[str | None]) -> Values:
+    """The mean rate of each task's family, drawn to the mean of all tasks by the components of variance (one-way)."""
+    overall = float(rates.mean())
+    usual = np.full(len(rates), overall)
+    names = np.array(["" if name is None else f"={name}" for name in strata])
+    groups = [np.flatnonzero(names == name) for name in np.unique(names) if name]
+    sizes = np.array([len(group) for group in groups])
+    total = int(sizes.sum())
+    if len(groups) < 2 or total <= len(groups):
+        return usual
+    means = np.array([rates[group].mean() for group in groups])
+    within = sum(float(((rates[group] - rates[group].mean()) ** 2).sum()) for group in groups) / (total - len(groups))
+    centre = float((sizes * means).sum()) / total
+    beyond = float((sizes * (means - centre) ** 2).sum()) - (len(groups) - 1) * within
+    between = max(0.0, beyond / (total - float((sizes**2).sum()) / total))
+    if between == 0:
+        return usual
+    for group, own in zip(groups, means, strict=True):
+        weight = between / (between + within / len(group))
+        usual[group] = overall + weight * (own - overall)
+    # A family that always passed so far is not certain to.
+    least = 1 / (4 * len(rates))
+    clipped: Values = np.clip(usual, least, 1 - least)
+    return clipped
 
 
 def _slopes(passes: Counts, runs: Counts, variance: Values) -> tuple[Values, Values]:

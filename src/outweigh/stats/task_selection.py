@@ -123,7 +123,7 @@ class HeldOutRuns:
         # Where all runs passed, or none did, there is nothing to choose by.
         self._folds = [fold for fold in folds if 0 < fold.passes.sum() < fold.runs.sum()]
         self._orders = [
-            order_tasks(estimate_information(fold.passes, fold.runs), prices, strata) for fold in self._folds
+            order_tasks(estimate_information(fold.passes, fold.runs, strata), prices, strata) for fold in self._folds
         ]
 
     def measure(self, size: int) -> HeldOut | None:
