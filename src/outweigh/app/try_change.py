@@ -7,9 +7,10 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from outweigh.app.check_before_run import IGNORE_HINT
 from outweigh.app.decide import DecideRequest, DecisionResult
@@ -35,6 +36,7 @@ from outweigh.app.try_suite import BASELINE, MINED_FOLDER, TRY_FOLDER, TrySuiteD
 from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError, quote_names
+from outweigh.model.failure import detail_line
 from outweigh.model.model_name import bare_model_name
 from outweigh.model.suite import SUITE_FILE, PolicySpec, SuiteSpec
 from outweigh.model.task import Task
@@ -50,6 +52,9 @@ from outweigh.verdict.pilot_gates import gates_without_pilot
 from outweigh.verdict.public_variation import public_populations
 from outweigh.verdict.rule_on_arrays import CURRENT_RULE
 from outweigh.workspace.revisions import GitRevisions
+
+if TYPE_CHECKING:
+    from outweigh.mining.journal import MinedCandidate
 
 REPORT_FILE = "report.html"
 SHOWN_REASONS = 2
@@ -165,7 +170,7 @@ def _mine_tasks(top: Path, tasks: int, jobs: int, observer: RunObserver) -> Load
             ),
         )
         if mined.kept < FEWEST_TASKS:
-            raise UsageError(_explain_few_tasks(mined.kept, [each.reason for each in mined.results.values()]))
+            raise UsageError(explain_few_tasks(mined.kept, mined.results.values()))
     except UsageError as fault:
         shutil.rmtree(folder.parent if is_new else folder, ignore_errors=True)
         raise UsageError(f"{fault} A suite that you have already is named with -s SUITE.") from None
@@ -173,12 +178,15 @@ def _mine_tasks(top: Path, tasks: int, jobs: int, observer: RunObserver) -> Load
     return read_suite(str(folder))
 
 
-def _explain_few_tasks(kept: int, reasons: Iterable[str]) -> str:
-    counted = Counter(filter(None, reasons)).most_common(SHOWN_REASONS)
+def explain_few_tasks(kept: int, tried: "Collection[MinedCandidate]") -> str:
+    """Why a history gives too few tasks: the commonest reasons, and what was seen where the first of them applies."""
+    counted = Counter(each.reason for each in tried if each.reason).most_common(SHOWN_REASONS)
     why = "; ".join(f"{reason} ({number} of them)" for reason, number in counted)
+    seen = next((each.detail for each in tried if counted and each.reason == counted[0][0] and each.detail), "")
+    shown = f" The first of these ended with: {detail_line(seen).rstrip('.')}." if seen else ""
     return (
         f"the history gives {count_of(kept, 'task')}, and at least {FEWEST_TASKS} are needed. Others were refused: "
-        f"{why}. `outweigh init my-suite --from-git .` takes other commands for the set-up and the tests."
+        f"{why}.{shown} `outweigh init my-suite --from-git .` takes other commands for the set-up and the tests."
     )
 
 
