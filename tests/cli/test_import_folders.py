@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.interop.test_agent_projects import claude_session
+
 Answer = Any
 TASKS = [f"task-{number}" for number in range(6)]
 
@@ -152,3 +154,22 @@ def test_a_folder_without_anything_that_names_tasks_and_results_is_refused(outwe
     assert answer.code == 2
     assert "Traceback" not in answer.err
     assert not (tmp_path / "runs").exists()
+
+
+def test_sessions_of_several_agents_in_one_folder_are_read_together(outweigh: Any, tmp_path: Path) -> None:
+    rollout = (Path(__file__).parents[1] / "agents" / "samples" / "codex" / "rollout.jsonl").read_text()
+    thread = json.loads(rollout.splitlines()[0])["payload"]["id"]
+    for arm in ("claude-code", "codex"):
+        (tmp_path / "results" / arm / "traces").mkdir(parents=True)
+    for task in ("one", "two"):
+        results = tmp_path / "results"
+        claude_session(results / "claude-code" / "traces" / f"{task}.session.jsonl", f"s-{task}", "/w", "main")
+        copied = rollout.replace(thread, f"{thread[:-3]}{task}")
+        (results / "codex" / "traces" / f"{task}.session.jsonl").write_text(copied)
+
+    answer = imported(outweigh, tmp_path / "results")
+
+    assert answer.code == 0
+    assert "2 arms on 2 tasks" in answer.out
+    assert "outweigh compare " in answer.out
+    assert "holds more that was not read" not in answer.err

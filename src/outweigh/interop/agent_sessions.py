@@ -18,12 +18,11 @@ import msgspec
 from outweigh.errors import EvidenceError, OutweighError
 from outweigh.interop.imported_run import decode_file_name, stable_id, with_repeat_numbers
 from outweigh.interop.result_files import decode_json_document, read_bytes, read_head, walk_files
+from outweigh.interop.transcript_labels import TranscriptFolder, TranscriptLabels, label_transcript
 from outweigh.interop.transcripts import (
     DuplicateFilter,
-    TranscriptLabels,
     all_match,
     has_no_damaged_line,
-    label_transcript,
     note_skipped_file,
     read_first_events,
     transcript_files,
@@ -40,6 +39,8 @@ from outweigh.transcript.token_counts import is_empty_usage
 
 _OUTPUT_SUFFIXES = (".jsonl", ".json", ".txt", ".stdout")
 _SUB_AGENT_PREFIX = "agent-"
+_NAMED_FILES = 3
+"""Of many files of other programs in a folder, these are named."""
 
 
 class _SessionFile(NamedTuple):
@@ -80,33 +81,44 @@ class _SessionImporter(ABC):
         return warn_no_outcome(with_repeat_numbers(self._runs(request, notes)), notes)
 
     def _runs(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        folder = _transcripts_of(request)
         for file in self._files(request, notes):
             report = self.read_report(file)
             if has_no_damaged_line(file.path, file.content, report, notes):
                 _warn_of_unnamed_model(report, request, notes)
-                yield self._run(file.run_id, file.path, report, request)
+                yield transcript_run(self.name, file.run_id, folder.label(file.path), report, request)
 
     def _files(self, request: ImportRequest, notes: ImportNotes) -> Iterator[_SessionFile]:
         """Every file of the agent once, whatever its name; files of other programs and copies become notes."""
         originals = DuplicateFilter(notes)
+        foreign: list[Path] = []
         for path in transcript_files(request.path, _OUTPUT_SUFFIXES):
             events = read_first_events(read_head(path))
             kind = self.file_kind(events)
+            if kind is None and events and request.path.is_dir():
+                foreign.append(path)
+                continue
             if kind is None:
-                # In a folder, a file of another program is passed by; one without any event may be damaged.
-                is_foreign = bool(events) and request.path.is_dir()
-                note_skipped_file(path, self.description, notes, is_foreign=is_foreign)
+                # One without any event may be damaged.
+                note_skipped_file(path, self.description, notes)
                 continue
             content = read_bytes(path)
             run_id = originals.run_id(self.name, path, content)
             if run_id is not None:
                 yield _SessionFile(path, kind, content, run_id)
+        for path in foreign[:_NAMED_FILES]:
+            note_skipped_file(path, self.description, notes, is_foreign=True)
+        if more := len(foreign[_NAMED_FILES:]):
+            notes.warn(f"{more:,} more files are not {self.description} either, and were passed by.")
 
     def _kind_of(self, path: Path) -> str | None:
         return self.file_kind(read_first_events(read_head(path)))
 
-    def _run(self, run_id: str, path: Path, report: AgentReport, request: ImportRequest) -> RunRecord:
-        return transcript_run(self.name, run_id, label_transcript(path, request.path), report, request)
+
+def _transcripts_of(request: ImportRequest) -> TranscriptFolder:
+    """The files of all agents in a folder; those of sub-agents have no task of their own."""
+    files = transcript_files(request.path, _OUTPUT_SUFFIXES)
+    return TranscriptFolder(request.path, [file for file in files if not file.name.startswith(_SUB_AGENT_PREFIX)])
 
 
 def _warn_of_unnamed_model(report: AgentReport, request: ImportRequest, notes: ImportNotes) -> None:
@@ -149,6 +161,7 @@ class ClaudeCodeImporter(_SessionImporter):
     def _runs(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         from outweigh.agents.claude_code.session import read_claude_session  # noqa: PLC0415
 
+        folder = _transcripts_of(request)
         sessions: dict[str, list[Path]] = defaultdict(list)
         printed: set[str | None] = set()
         for file in self._files(request, notes):
@@ -158,7 +171,7 @@ class ClaudeCodeImporter(_SessionImporter):
             report = self.read_report(file)
             if has_no_damaged_line(file.path, file.content, report, notes):
                 printed.add(report.session_id)
-                yield self._run(file.run_id, file.path, report, request)
+                yield transcript_run(self.name, file.run_id, folder.label(file.path), report, request)
         for session, paths in sessions.items():
             if session in printed:
                 notes.warn(f"{paths[0]} is the session of an output that is read too, and is not counted again.")
@@ -173,7 +186,7 @@ class ClaudeCodeImporter(_SessionImporter):
                 for path, content in zip(ordered, contents, strict=True)
             ]
             if all(intact):
-                place = _project_labels(ordered[0], request.path) or label_transcript(ordered[0], request.path)
+                place = _project_labels(ordered[0], request.path) or folder.label(ordered[0])
                 yield transcript_run(self.name, stable_id(self.name, session), place, report, request)
 
 
@@ -227,6 +240,7 @@ class CodexImporter(_SessionImporter):
     def _runs(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """An output and its rollout are one run: the rollout names the model, and the output's place the task."""
         paths = list(transcript_files(request.path, _OUTPUT_SUFFIXES))
+        folder = _transcripts_of(request)
         heads = {path: read_first_events(read_head(path)) for path in paths}
         rollouts = {
             session: path
@@ -246,7 +260,7 @@ class CodexImporter(_SessionImporter):
                 report = self.read_report(_SessionFile(rollouts[session], "session_meta", content, file.run_id))
             if has_no_damaged_line(file.path, content, report, notes):
                 _warn_of_unnamed_model(report, request, notes)
-                yield self._run(file.run_id, file.path, report, request)
+                yield transcript_run(self.name, file.run_id, folder.label(file.path), report, request)
 
     def read_report(self, file: _SessionFile) -> AgentReport:
         """Read one output or rollout."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from outweigh.errors import EvidenceError
 from outweigh.interop.imported_run import extra_fields, field_origins, imported_run, real_agent, with_repeat_numbers
 from outweigh.interop.result_files import read_bytes, read_head
+from outweigh.interop.transcript_labels import label_transcript
 from outweigh.interop.transcripts import (
     DuplicateFilter,
     all_match,
-    label_transcript,
     trajectory_fields,
     transcript_files,
     warn_no_outcome,

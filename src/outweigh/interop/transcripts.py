@@ -4,20 +4,20 @@ A transcript says what a run took and how it ended, never whether the task was s
 warns about that once.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from outweigh.errors import OutweighError
 from outweigh.interop.field_values import known_sum, parse_time, seconds_between
-from outweigh.interop.imported_run import decode_file_name, field_origins, imported_run, real_agent
+from outweigh.interop.imported_run import field_origins, imported_run, real_agent
 from outweigh.interop.result_files import walk_files
+from outweigh.interop.transcript_labels import TranscriptLabels
 from outweigh.model.failure import Status
 from outweigh.model.json_text import JsonLineDecoder, decode_json
 from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord
@@ -95,62 +95,6 @@ def _started(steps: list[AtifStep]) -> datetime | None:
 
 
 _SAMPLED_FILES = 20
-# Generic names of outputs; the name of the folder says more.
-_GENERIC_NAME = re.compile(
-    r"(trajectory|transcript|session|stdout|stream|output|result|rollout|traj|claude-code|codex)([-_.].*)?"
-    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
-    re.IGNORECASE,
-)
-
-
-_REPEAT_FOLDER = re.compile(r"(run|attempt|trial|repeat|rep|try|epoch|seed|r)?[-_ ]?\d+(-attempt-\d+)?", re.IGNORECASE)
-"""Folders below a task that only number its runs."""
-
-
-class TranscriptLabels(NamedTuple):
-    """A transcript's task and arm, as far as its path states them; `arm` is None if there is no folder for it."""
-
-    name: str
-    task: str
-    arm: str | None
-
-
-def label_transcript(file: Path, root: Path) -> TranscriptLabels:
-    """The labels of a file: two or more folders are arm and task; with fewer, the file name may be the task."""
-    relative = Path(decode_file_name(str(file.relative_to(root) if root.is_dir() else file.name)))
-    folders, dated = _without_date(list(relative.parts[:-1]))
-    while len(folders) > 2 and _REPEAT_FOLDER.fullmatch(folders[-1]):
-        folders.pop()
-    if len(folders) >= 2:
-        arm, *task = folders
-        return TranscriptLabels(relative.as_posix(), "/".join(task)[:200], _no_option(arm))
-    stem = _stem(relative.name)
-    if dated and not folders:
-        # An archive of sessions: neither its dates nor its name say what they were about.
-        return TranscriptLabels(relative.as_posix(), stem[:200], None)
-    around = folders or [decode_file_name((root if root.is_dir() else file.parent).resolve().name)]
-    if _GENERIC_NAME.fullmatch(stem) and around[-1]:
-        return TranscriptLabels(relative.as_posix(), around[-1][:200], None)
-    return TranscriptLabels(relative.as_posix(), (stem or "task")[:200], _no_option(folders[0]) if folders else None)
-
-
-def _no_option(folder: str) -> str:
-    """A folder's name as that of an arm, without dashes in front, with which it could not be typed."""
-    return folder.lstrip("-")[:200] or folder[:200]
-
-
-def _without_date(folders: list[str]) -> tuple[list[str], bool]:
-    """The folders without year, month and day, by which Codex sorts rollouts; and whether there were any."""
-    for place in range(len(folders) - 2):
-        if all(map(re.fullmatch, (r"(19|20)\d\d", r"\d\d", r"\d\d"), folders[place : place + 3])):
-            return [*folders[:place], *folders[place + 3 :]], True
-    return folders, False
-
-
-def _stem(file_name: str) -> str:
-    for ending in (".jsonl", ".json", ".txt", ".stdout", ".log", ".traj", ".trajectory"):
-        file_name = file_name.removesuffix(ending)
-    return file_name
 
 
 def transcript_files(path: Path, endings: tuple[str, ...]) -> Iterator[Path]:

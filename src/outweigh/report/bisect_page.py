@@ -212,8 +212,18 @@ def _reasons(outcome: BisectOutcome) -> Iterator[str]:
         yield "the search assumes that one step made it worse, and the runs fit two better. Search each part by itself."
     elif result.end is SearchEnd.UNDECIDED:
         yield "the runs that were allowed are used up. Allow more with --most-runs, and run the same command again."
+        yield _SMALL_LOSSES
     else:
+        if result.end is SearchEnd.NO_DIFFERENCE:
+            yield _SMALL_LOSSES
         yield "a loss that you have seen elsewhere may need other tasks, or come from the provider and not the set-up."
+
+
+_SMALL_LOSSES = (
+    "a small loss that is spread over all tasks often ends without a name: one of 9 points did so in nine of ten "
+    "simulated searches. More tasks, or more repeats (-k), find smaller losses; one that breaks a few tasks takes "
+    "few runs."
+)
 
 
 def _cost(outcome: BisectOutcome) -> str:

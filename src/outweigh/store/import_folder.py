@@ -25,7 +25,7 @@ from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import make_folder, write_atomic
 from outweigh.store.records import RECORDS_PREFIX, read_imports, unfinished_imports
 from outweigh.store.sealed_lines import seal_judgment, seal_run
-from outweigh.store.store_lock import StoreLock
+from outweigh.store.store_lock import LOCK_FILE, StoreLock
 
 _FIRST_SLOTS = 1024
 
@@ -143,8 +143,10 @@ class ImportFolder:
         """Every arm of the folder as its records name it, in the order in which they came, with what was counted."""
         self._records = FingerprintTable()
         self._trials = FingerprintTable()
+        self._is_new = False
 
     def __enter__(self) -> Self:
+        self._is_new = not self.folder.exists()
         try:
             make_folder(self.folder)
             self._held.callback(StoreLock.take(self.folder).release)
@@ -165,7 +167,15 @@ class ImportFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None and self._is_new:
+            self._remove_if_empty()
         self._held.close()
+
+    def _remove_if_empty(self) -> None:
+        """Leave nothing of a folder that this import made and put nothing into; its lock is still held."""
+        if [entry.name for entry in self.folder.iterdir()] == [LOCK_FILE]:
+            (self.folder / LOCK_FILE).unlink()
+            self.folder.rmdir()
 
     def keep(self, content: bytes) -> str:
         """Put an artifact beside the records."""

@@ -104,11 +104,12 @@ def exported(outweigh: Any, tmp_path: Path, *options: str) -> Path:
 
 def figures(path: Path) -> list[Any]:
     runs, _ = read_all(PluginEvalImporter(), path)
-    return sorted(
+    found = [
         (run.trial.task_id, run.trial.arm, objective(run).share.value, passed(run).value, run.cost.usd)
         for run in runs
         if isinstance(run, RunRecord)
-    )
+    ]
+    return sorted(found, key=repr)
 
 
 @pytest.fixture
@@ -146,6 +147,22 @@ def test_a_run_that_says_nothing_about_the_agent_is_an_error_without_graders() -
     run = make_run(a_run("t", "a", 1, status=Status.INFRA_ERROR, status_detail="overloaded", checks=(a_check(),)))
 
     assert (run["error"], run["graders"], run["score"]) == ("overloaded", [], 0)
+
+
+def test_a_cost_and_a_time_that_are_unknown_are_so_again_when_imported(outweigh: Any, tmp_path: Path) -> None:
+    unknown = a_result_run(costUsd=None, durationSeconds=None)
+    free = a_result_run(costUsd=0.0)
+    document = a_result(a_case(arms={"with": [unknown, free], "without": [a_result_run()]}))
+    source = written(tmp_path / "result.json", document)
+    assert outweigh("import", str(source), "-o", str(tmp_path / "runs")).code == 0
+
+    target = exported(outweigh, tmp_path)
+    runs, notes = read_all(PluginEvalImporter(), target)
+
+    assert msgspec.json.decode(target.read_bytes(), type=_Document).cases[0].advisories is not None
+    assert figures(target) == figures(source)
+    assert [run.duration_seconds is None for run in runs if isinstance(run, RunRecord)].count(True) == 1
+    assert not any("stands for" in each for each in notes.warnings)
 
 
 def test_unknown_numbers_are_announced(outweigh: Any, tmp_path: Path) -> None:

@@ -489,6 +489,22 @@ class TestTriggerEvals:
         assert [task.trigger.should_fire for task in suite.tasks if task.trigger is not None] == [True, False]
         assert any("left out: 'task-001.yaml'" in note for note in draft.notes)
 
+    @pytest.mark.parametrize(
+        ("file", "content", "reason"),
+        [
+            ("evals__triggers_dot_yaml", "cases:\n  - prompt: 'open\n", "triggers.yaml is not valid YAML"),
+            ("trigger_evals_dot_json", '[{"query": "x"', "trigger_evals.json is not valid JSON"),
+        ],
+    )
+    @pytest.mark.parametrize("evals", [False, {"evals": EVALS}])
+    def test_that_cannot_be_parsed_are_refused_and_not_passed_by(
+        self, tmp_path: Path, file: str, content: str, reason: str, evals: Any
+    ) -> None:
+        skill = a_skill(tmp_path / "skill", evals, **{file: content})
+
+        with pytest.raises(UsageError, match=reason):
+            read(skill)
+
     def test_among_the_evals_are_no_tasks(self, tmp_path: Path) -> None:
         draft = read(a_skill(tmp_path, {"evals": [*EVALS, *self.LIST]}))
 

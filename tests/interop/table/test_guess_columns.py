@@ -371,3 +371,35 @@ def test_a_field_or_column_that_does_not_exist_is_refused(tmp_path: Path) -> Non
 
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     assert "has no row that can be read" in refusal(tmp_path, {name: [] for name in table()})
+
+
+def test_an_import_leaves_a_measure_out_that_two_columns_could_be_and_says_so(tmp_path: Path, outweigh: Any) -> None:
+    names = "case,agent_name,passed,total_cost_usd,agent_cost_usd,latency\n"
+    rows = [f"t{task},{arm},{task % 2},0.{task},0.2,1{task}.5\n" for arm in ("plain", "notes") for task in range(1, 7)]
+    path = tmp_path / "runs.csv"
+    path.write_text(names + "".join(rows))
+
+    answer = outweigh("import", str(path), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 0
+    assert "12 runs of 2 arms on 6 tasks" in answer.out
+    assert (
+        "cost_usd is unknown, because 'total_cost_usd', 'agent_cost_usd' differ and each could be it; "
+        "--map cost_usd=total_cost_usd or --map cost_usd=agent_cost_usd takes one."
+    ) in answer.err
+    assert (
+        "duration is unknown, because column 'latency' does not say its unit; --map duration_seconds=latency or "
+        "--map duration_ms=latency takes one."
+    ) in answer.err
+
+
+def test_columns_of_two_costs_beside_the_names_of_fields_are_left_out_and_said(tmp_path: Path, outweigh: Any) -> None:
+    names = "task_id,arm,success,total_cost_usd,agent_cost_usd,duration_ms,wall_time_s\n"
+    rows = [f"t{task},{arm},{task % 2},0.{task},0.2,900,5\n" for arm in ("plain", "notes") for task in range(1, 7)]
+    path = tmp_path / "runs.csv"
+    path.write_text(names + "".join(rows))
+
+    answer = outweigh("import", str(path), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 0
+    assert "cost_usd is unknown, because 'total_cost_usd', 'agent_cost_usd' differ and each could be it" in answer.err

@@ -1,7 +1,7 @@
 """Exporter of runs as an `aggregate-result.json` of `claude plugin eval`, by its own definitions.
 
 The candidate is the arm with the plugin. Its format has no unknown numbers: a cost or a time that nobody knows is 0
-there, and whoever exports is told how many there are.
+there, an advisory of the case lists the places, and whoever exports is told how many there are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from outweigh.interop.plugin_eval.result_document import SCHEMA_VERSION, WITH_ARM, WITHOUT_ARM
+from outweigh.interop.plugin_eval.unknown_figures import describe_unknown
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.run_record import CheckResult, RunRecord
 from outweigh.score.objective import objective
@@ -79,7 +80,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _case(case: ExportedCase) -> dict[str, Any]:
-    arms = {arm: [make_run(run) for run in case.runs.get(arm, ())] for arm in (WITH_ARM, WITHOUT_ARM)}
+    records = {arm: case.runs.get(arm, ()) for arm in (WITH_ARM, WITHOUT_ARM)}
+    arms = {arm: [make_run(run) for run in runs] for arm, runs in records.items()}
+    unknown = describe_unknown(records)
     checks = {check.name: check for arm in case.runs.values() for run in arm for check in run.checks or ()}
     return {
         "name": case.name,
@@ -95,6 +98,7 @@ def _case(case: ExportedCase) -> dict[str, Any]:
         ],
         "arms": arms,
         "aggregates": _aggregates(arms),
+        **({} if unknown is None else {"advisories": [unknown]}),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from outweigh.errors import EvidenceError
 from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import fingerprint
+from outweigh.interop.plugin_eval.unknown_figures import is_about_unknown, without_unknown
 from outweigh.interop.result_files import read_head, read_json
 from outweigh.model.untrusted_json import as_amount, as_dict, as_list, as_name, as_str, dicts_at
 from outweigh.ports.importers import ImportNotes
@@ -144,14 +145,15 @@ def _readable_cases(file: Path, raw: list[Any], notes: ImportNotes) -> Iterator[
             runs={arm: list(_runs_of(file, name, arm, case, notes)) for arm in (WITHOUT_ARM, WITH_ARM)},
         )
         for advice in as_list(case.get("advisories")):
-            if isinstance(advice, str):
+            if isinstance(advice, str) and not is_about_unknown(advice):
                 notes.warn(f"{name}: {advice}")
 
 
 def _runs_of(file: Path, name: str, arm: str, case: Mapping[str, Any], notes: ImportNotes) -> Iterator[dict[str, Any]]:
+    advisories = as_list(case.get("advisories"))
     for number, run in enumerate(as_list(as_dict(case.get("arms")).get(arm)), start=1):
         if isinstance(run, dict):
-            yield run
+            yield without_unknown(run, arm, number - 1, advisories)
         else:
             notes.unread(file, 0, f"run {number} of {name!r} {arm} the plugin is not an object")
 

@@ -8,7 +8,12 @@ from typing import Any
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.skill_creator.eval_task import EvalTask, label_eval, read_eval_task, workspace_files
-from outweigh.interop.skill_creator.trigger_evals import find_triggered_skill, is_trigger_eval, read_triggers
+from outweigh.interop.skill_creator.trigger_evals import (
+    find_triggered_skill,
+    is_trigger_eval,
+    read_triggers,
+    refuse_broken_trigger_files,
+)
 from outweigh.interop.skill_files import (
     CASE_LIST_KEYS,
     WITH_SKILL_ARM,
@@ -93,6 +98,7 @@ class SkillCreatorSuiteReader:
         """Read each eval as a task with checks and a rubric; trigger evals become trigger cases."""
         agent = overrides.agent or DEFAULT_AGENT
         _refuse_without_skills(agent)
+        refuse_broken_trigger_files(path)
         if (skill_folder := _only_triggered(path)) is not None:
             return _trigger_suite(skill_folder, agent, overrides.model)
         place = find_skill(path)

@@ -42,9 +42,19 @@ def looks_like_trigger_evals(path: Path) -> bool:
 
 def find_trigger_files(skill: Path) -> tuple[Path, ...]:
     """The files with trigger evals of a skill: in its folder, and in its folder of evals."""
+    return tuple(file for file in _files_of(skill) if file.is_file() and looks_like_trigger_evals(file))
+
+
+def _files_of(skill: Path) -> list[Path]:
     places = [place for place in (skill, skill / "evals") if place.is_dir()]
-    files = [file for place in places for file in sorted(place.iterdir()) if file.suffix in _READERS]
-    return tuple(file for file in files[:_MOST_FILES] if file.is_file() and looks_like_trigger_evals(file))
+    return [file for place in places for file in sorted(place.iterdir()) if file.suffix in _READERS][:_MOST_FILES]
+
+
+def refuse_broken_trigger_files(skill: Path) -> None:
+    """Raise a UsageError for a file that is named after triggers and cannot be parsed; it would be passed by."""
+    for file in _files_of(skill):
+        if "trigger" in file.stem.lower() and file.is_file():
+            _READERS[file.suffix](file)
 
 
 def find_triggered_skill(path: Path) -> Path | None:

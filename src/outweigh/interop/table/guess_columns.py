@@ -116,6 +116,7 @@ class _Guess:
         looked_at |= set(columns_of(asked.get("success", ""), self._columns)) - {""}
         self._values = ColumnValues(path, looked_at, selection)
         self._found = {field: column for field, column in asked.items() if column}
+        self._left_out: dict[str, list[str]] = {}
 
     def choose(self) -> GuessedColumns:
         """Choose a column for every field, the needed ones first, and check them together."""
@@ -143,6 +144,7 @@ class _Guess:
             yield joined
         if "task_id" not in self._asked and (task := self._found["task_id"]) not in self._columns:
             yield describe_joined_tasks(task.split(COLUMN_JOINER)[-1], task)
+        yield from (describe_left_out(field, columns) for field, columns in self._left_out.items())
         told = {column for column, _ in self._selection.where}
         yield from describe_rows_set_apart(self._values, [name for name in self._columns if name not in told])
 
@@ -243,7 +245,10 @@ class _Guess:
         columns = [name for name in self._named(field) if self._values.of(name)]
         if field in _MEASURED:
             if len(columns) > 1 and not self._values.are_equal(columns, FIELD_READERS[field]):
-                raise UsageError(self._ask(field, columns))
+                if not self._is_import:
+                    raise UsageError(self._ask(field, columns))
+                self._left_out[field] = columns
+                return
             for name in columns[:1]:
                 self._require_readable(field, name)
                 self._found[field] = name
@@ -291,6 +296,9 @@ class _Guess:
     def _settle_duration(self) -> None:
         """One duration, in a unit that its column or the user states; between start and end none is needed."""
         known = [field for field in _DURATIONS if field in self._found]
+        if len(known) == 2 and self._is_import:
+            self._left_out["duration_seconds"] = [self._found.pop(field) for field in known]
+            return
         if len(known) == 2:
             lines = [self._line(f"{field}={self._found[field]}") for field in known]
             raise UsageError(
@@ -303,6 +311,9 @@ class _Guess:
             values = self._values.of(column)
             is_number = all(is_readable(FIELD_READERS["duration_seconds"], value) for value in values)
             if values and is_number and not self._values.hold_moments(column):
+                if self._is_import:
+                    self._left_out["duration_seconds"] = [column]
+                    return
                 lines = [self._line(f"{field}={column}") for field in _DURATIONS]
                 said = f"{self._path}: column {column!r} does not say its unit. Say it, or leave the duration out:"
                 raise UsageError("\n".join([said, *lines, self._line("duration_seconds=")]))
@@ -404,6 +415,22 @@ class _Guess:
 
     def _line(self, *options: str) -> str:
         return " ".join([f"  {self._command}", *(f"--map {quote(option)}" for option in options)])
+
+
+def describe_left_out(field: str, columns: Sequence[str]) -> str:
+    """That a measure is unknown because it is not clear which column it is, or in which unit, and how to say it."""
+    if field in _DURATIONS and len(columns) == 1:
+        ways = [f"{each}={columns[0]}" for each in _DURATIONS]
+        why = f"column {columns[0]!r} does not say its unit"
+    else:
+        ways = [f"{_duration_field(name) if field in _DURATIONS else field}={name}" for name in columns]
+        why = f"{quote_names(columns)} differ and each could be it"
+    said = " or ".join(f"--map {quote(way)}" for way in ways)
+    return f"{field.removesuffix('_seconds').removesuffix('_ms')} is unknown, because {why}; {said} takes one."
+
+
+def _duration_field(column: str) -> str:
+    return next((match.field for match in match_name(column) if match.field in _DURATIONS), "duration_seconds")
 
 
 def _is_measure(column: str) -> bool:

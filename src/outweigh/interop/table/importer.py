@@ -29,7 +29,7 @@ from outweigh.interop.table.columns import (
     resolve_fields,
     unread_times,
 )
-from outweigh.interop.table.guess_columns import UnclearColumnsError, guess_columns
+from outweigh.interop.table.guess_columns import UnclearColumnsError, describe_left_out, guess_columns
 from outweigh.interop.table_rows import (
     ALL_ROWS,
     RowSelection,
@@ -218,6 +218,10 @@ def _clear_measures(
         named = [name for name in free if any(match == (field, 1) for match in match_name(name))]
         if field not in known and len(named) == 1 and is_readable(FIELD_READERS[field], free[named[0]]):
             found[field] = named[0]
+        elif field not in known and len(named) > 1:
+            notes.warn(describe_left_out(field, named))
+    if not known & {"duration_seconds", "duration_ms"} and {"duration_seconds", "duration_ms"} <= found.keys():
+        notes.warn(describe_left_out("duration_seconds", [found["duration_seconds"], found["duration_ms"]]))
     if known & {"duration_seconds", "duration_ms"} or {"duration_seconds", "duration_ms"} <= found.keys():
         found = {field: column for field, column in found.items() if not field.startswith("duration_")}
     if "input_tokens" in known | found.keys() or "cache_read_tokens" not in known | found.keys():
