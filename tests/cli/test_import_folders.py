@@ -173,3 +173,31 @@ def test_sessions_of_several_agents_in_one_folder_are_read_together(outweigh: An
     assert "2 arms on 2 tasks" in answer.out
     assert "outweigh compare " in answer.out
     assert "holds more that was not read" not in answer.err
+
+
+def test_a_document_for_each_run_is_read_and_not_the_summary_of_them_beside_it(outweigh: Any, tmp_path: Path) -> None:
+    rows = [row | {"calls": [{"name": "bash"}], "duration_seconds": 9.5} for row in rows_of("codex", "opus")]
+    for row in rows:
+        a_document(tmp_path / "pilot" / "runs" / f"{row['run_id']}.json", row)
+    summary = [{name: row[name] for name in ("run_id", "agent", "task_id", "success")} for row in rows]
+    a_document(tmp_path / "pilot" / "summary.json", {"version": 1, "runs": summary})
+    a_document(tmp_path / "pilot" / "manifest.json", {"tasks": [{"id": task} for task in TASKS]})
+
+    answer = imported(outweigh, tmp_path / "pilot")
+
+    assert answer.code == 0
+    assert "24 runs of 2 arms on 6 tasks" in answer.out
+    assert "duration_seconds=duration_seconds" in answer.err
+    assert "summary.json' has runs of" in answer.err
+
+
+def test_an_id_that_no_two_runs_share_tells_that_two_files_have_the_same_runs(outweigh: Any, tmp_path: Path) -> None:
+    rows = [row | {"directoryId": row.pop("run_id")} for row in rows_of("codex", "opus")]
+    for row in rows:
+        a_document(tmp_path / "tests" / "tasks" / f"{row['directoryId']}.json", row)
+    a_document(tmp_path / "tests" / "summary.json", rows)
+
+    answer = imported(outweigh, tmp_path / "tests")
+
+    assert answer.code == 0
+    assert "24 runs of 2 arms on 6 tasks" in answer.out

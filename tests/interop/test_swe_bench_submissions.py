@@ -189,6 +189,18 @@ def test_lists_side_by_side_are_compared_on_what_they_name_together_and_that_is_
     assert said.endswith(f"`outweigh import swe-bench {tmp_path} -o RUNS --tasks FILE`.")
 
 
+def test_instances_that_have_logs_belong_to_the_suite_of_lists_side_by_side(tmp_path: Path) -> None:
+    for folder, resolved in (("20240620_agent", ["a__a-1"]), ("20241029_other", ["a__a-1", "a__a-2"])):
+        submission(tmp_path / "verified" / folder, resolved)
+        for instance in ("a__a-1", "a__a-2", "a__a-3"):
+            write(tmp_path / "verified" / folder / "logs" / instance / "report.json", {instance: {"resolved": True}})
+
+    runs, notes = runs_of(tmp_path)
+
+    assert [outcomes(runs)[arm, "a__a-3"] for arm in ("agent", "other")] == [False, False]
+    assert any("3 that any of its 2 submissions names or has logs of" in each for each in notes.warnings)
+
+
 @pytest.mark.parametrize("instance", ["instance_NodeBB__NodeBB-04998908ba-vnan", "elastic/logstash:pr-17021"])
 def test_a_map_of_booleans_is_read_for_instances_without_a_number(tmp_path: Path, instance: str) -> None:
     for model in ("gpt-5", "opus"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outweigh.errors import OutweighError, quote_names
-from outweigh.interop.column_names import match_name
+from outweigh.interop.column_names import match_name, name_words
 from outweigh.interop.result_files import read_json, walk_files
 from outweigh.interop.row_places import holds_result
 from outweigh.interop.table.guess_columns import may_hold_results
@@ -22,6 +22,9 @@ ROW_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
 _SUFFIXES = tuple(sorted(TABLES | ROW_SUFFIXES))
 _MOST_FILES = 500
 _OTHER_FOLDERS = frozenset({"node_modules", "__pycache__", "site-packages"})
+_RUN = ["a run"]
+"""Stands for the columns of a document that is a run itself: runs of a folder do not all have the same."""
+
 _BY_TYPES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 """Of the same rows in several files, the one that keeps the types of values is read."""
 
@@ -36,18 +39,19 @@ class FolderTables(NamedTuple):
 def find_tables(folder: Path) -> FolderTables:
     """The tables of runs in a folder."""
     files = list(islice(_row_files(folder), _MOST_FILES))
-    columns = {file: column_names(file) for file in files}
-    tables = [file for file in files if may_hold_results(columns[file]) or _is_run(file)]
+    columns = {file: _RUN if _is_run(file) else column_names(file) for file in files}
+    tables = [file for file in files if columns[file] is _RUN or may_hold_results(columns[file])]
     if not tables:
         certain = [file for file in files if file.suffix.lower() in TABLES]
         return FolderTables(tuple(certain) if len(certain) == 1 else ())
-    if len(tables) == 1 and columns[tables[0]]:
+    if len(tables) == 1 and columns[tables[0]] is not _RUN:
         return FolderTables((tables[0],))
     if len({frozenset(columns[file]) for file in tables}) == 1:
         around = _folder_of(tables)
         if all(around not in file.parents for file in files if file not in tables):
             return FolderTables((around,))
-    return _largest(tables)
+    documents = [file for file in tables if columns[file] is _RUN]
+    return _documents_with_all_runs(documents, tables, files) or _largest(tables)
 
 
 def column_names(path: Path) -> list[str]:
@@ -79,6 +83,28 @@ def _folder_of(files: Sequence[Path]) -> Path:
     return next(parent for parent in files[0].parents if all(parent in file.parents for file in files))
 
 
+def _documents_with_all_runs(
+    documents: Sequence[Path], tables: Sequence[Path], files: Sequence[Path]
+) -> FolderTables | None:
+    """The folder of documents with a run each, which say more than tables of the same runs beside them."""
+    if len(documents) < 2:
+        return None
+    around = _folder_of(documents)
+    others = [table for table in tables if table not in documents]
+    runs = frozenset[str]().union(*map(_run_names, documents))
+    known = [_run_names(table) for table in others]
+    if not all(found and found <= runs for found in known) or any(
+        around in file.parents for file in files if file not in documents
+    ):
+        return None
+    return FolderTables((around,), _describe_copies(others, around))
+
+
+def _describe_copies(others: Sequence[Path], whole: Path) -> str:
+    named = quote_names([str(table) for table in others])
+    return f"{named} {'have' if len(others) > 1 else 'has'} runs of {whole} again; not read."
+
+
 def _largest(tables: Sequence[Path]) -> FolderTables:
     """The table with every run that the others have, by the names of runs."""
     runs = {table: _run_names(table) for table in tables}
@@ -89,17 +115,28 @@ def _largest(tables: Sequence[Path]) -> FolderTables:
     others = [table for table in tables if table != whole]
     if not all(runs[table] and runs[table] <= runs[whole] for table in others):
         return FolderTables(())
-    named = quote_names([str(table) for table in others])
-    return FolderTables((whole,), f"{named} {'have' if len(others) > 1 else 'has'} runs of {whole} again; not read.")
+    return FolderTables((whole,), _describe_copies(others, whole))
 
 
 def _run_names(table: Path) -> frozenset[str]:
-    names = [name for name in column_names(table) if _is_run_name(name)]
+    """What the runs of a table are called; nothing where it has no column, or several, that could say it."""
+    if _is_run(table):
+        document = read_json(table, ImportNotes())
+        return frozenset(str(value) for name, value in document.items() if _is_run_name(name) or _is_other_id(name))
+    columns = column_names(table)
+    names = [name for name in columns if _is_run_name(name)] or [name for name in columns if _is_other_id(name)]
     if len(names) != 1:
         return frozenset()
-    cells = (row.cells.get(names[0]) for row in table_rows(table, ImportNotes()))
-    return frozenset(str(cell) for cell in cells if cell not in (None, ""))
+    cells = [
+        str(cell) for row in table_rows(table, ImportNotes()) if (cell := row.cells.get(names[0])) not in (None, "")
+    ]
+    return frozenset(cells) if len(set(cells)) == len(cells) else frozenset()
 
 
 def _is_run_name(column: str) -> bool:
     return any(match.field == "run_id" and match.rank < 2 for match in match_name(column))
+
+
+def _is_other_id(column: str) -> bool:
+    """Whether a column is an id, and not that of a task, an arm or anything else that several runs share."""
+    return name_words(column)[-1:] == ("id",) and not match_name(column)

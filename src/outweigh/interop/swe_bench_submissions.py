@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from os import scandir
 from os.path import commonpath
 from pathlib import Path
 from shlex import quote
@@ -227,10 +228,13 @@ class _NamedSuites:
         self._notes = notes
         self._named: dict[Path, set[str]] = defaultdict(set)
         self._members: Counter[Path] = Counter()
+        self._logged: set[Path] = set()
         for folder, files in results.items():
             named = _listed_instances(files[0]) if len(files) == 1 and folder not in predictions else None
             if named is not None:
-                self._named[folder.parent] |= named
+                logged = _logged_instances(folder)
+                self._named[folder.parent] |= named | logged
+                self._logged |= {folder.parent} if logged else set()
                 self._members[folder.parent] += 1
 
     def complete(self, request: ImportRequest, folder: Path) -> ImportRequest:
@@ -238,11 +242,14 @@ class _NamedSuites:
         if self._members[folder.parent] < 2:
             return request
         tasks = frozenset(self._named[folder.parent])
+        if folder.parent in self._logged:
+            how = "names or has logs of are taken for the suite. If some are missing, pass rates are too high;"
+        else:
+            how = "names are taken for the suite. What none of them resolved is missing, and pass rates are too high;"
         self._notes.warn(
             f"no file of {folder.parent.name} names all instances, so the {len(tasks):,} that any of its "
-            f"{self._members[folder.parent]:,} submissions names are taken for the suite. What none of them resolved "
-            "is missing, and pass rates are too high; which arm resolves more is not affected. Name the suite with "
-            f"`outweigh import swe-bench {quote(str(request.path))} -o RUNS --tasks FILE`."
+            f"{self._members[folder.parent]:,} submissions {how} which arm resolves more is not affected. Name the "
+            f"suite with `outweigh import swe-bench {quote(str(request.path))} -o RUNS --tasks FILE`."
         )
         return replace(request, tasks=tasks)
 
@@ -252,6 +259,15 @@ def _listed_instances(file: Path) -> frozenset[str] | None:
     document = _top_level(file)
     resolved = None if is_final_report(document) else read_resolved_list(document)
     return None if resolved is None else resolved | named_failures(document)
+
+
+def _logged_instances(folder: Path) -> frozenset[str]:
+    """The instances that a submission has logs of; their folders are called by them."""
+    try:
+        entries = [entry.name for entry in scandir(folder / "logs") if entry.is_dir()]
+    except OSError:
+        return frozenset()
+    return frozenset(name for name in entries if "__" in name)
 
 
 def _submission(
