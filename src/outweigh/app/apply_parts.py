@@ -27,7 +27,7 @@ from outweigh.report.parts_json import joint_arm_name
 from outweigh.report.promotion_page import add_hashes, neutralize_name, truncate_body
 from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.report.verdict_page import verdict_report
-from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.fetched_artifacts import artifacts_of
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.promotion import arm_refusals, drop_refusals
 from outweigh.workspace.file_patch import file_patch
@@ -122,7 +122,7 @@ def _evidence_refusals(judged: JudgedArms, joint: str, request: ApplyPartsReques
     folder = stores[0].path
     if len(stores) != 1 or folder is None or not folder.is_dir():
         raise UsageError("a deletion needs one store that `outweigh run` wrote; name only that folder.")
-    artifact, runs = ArtifactFolder.of_store(folder).read, runs_by_arm(request.evidence)
+    artifact, runs = artifacts_of(folder).read, runs_by_arm(request.evidence)
     names = (judged.arms.baseline, joint)
     states = [stored_arm_state(name, judged.experiment.arms[name], runs[name], artifact) for name in names]
     verdict, comparison = judged.verdicts[joint], judged.comparisons[joint]

@@ -30,6 +30,7 @@ from outweigh.report.verdict_summary import SCREEN_WIDTH, Screen, verdicts_summa
 from outweigh.report.version_history import VersionHistory, add_version_history, add_version_line
 from outweigh.store.bundled_stores import name_beside_bundle
 from outweigh.store.ledger import LedgerLine, read_store_ledger
+from outweigh.store.store_address import is_address, split_address
 from outweigh.verdict.decision import Decision, Gate, Verdict
 from outweigh.verdict.policy import POLICIES
 from outweigh.verdict.promotion import may_promote, verdict_refusals
@@ -143,7 +144,7 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
             reading_options=reading,
             rule_options=rule,
             store=names[0] if in_folder else None,
-            beside=name_beside_bundle(names[0]) if in_folder else None,
+            beside=_name_beside(names[0]) if in_folder else None,
             keeps_runs=len(names) == 1 and (stores.stores[0].folder is not None or names[0].endswith(".jsonl")),
         )
 
@@ -255,6 +256,11 @@ def _gate_row(baseline: str, result: CandidateResult, gate: Gate) -> dict[str, o
         "margin": None if tested is None else tested.margin,
         "tasks": None if tested is None else tested.tasks,
     }
+
+
+def _name_beside(name: str) -> str | None:
+    """How the names of files about a store begin that nothing is written into; None for a folder of this machine."""
+    return split_address(name)[1] if is_address(name) else name_beside_bundle(name)
 
 
 def decide(request: DecideRequest) -> DecisionResult:

@@ -24,8 +24,8 @@ from outweigh.model.codec import LocatedRecord
 from outweigh.model.run_record import RunRecord
 from outweigh.prices import price_tables
 from outweigh.score.run_score import Score
-from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import make_folder, open_atomic
+from outweigh.store.fetched_artifacts import artifacts_of
 from outweigh.store.run_artifacts import read_run_trajectory, safe_file_name
 from outweigh.store.store_set import StoreSet
 from outweigh.transcript.atif import AtifTrajectory
@@ -147,13 +147,13 @@ def _samples(
 def _folder_of(stores: StoreSet, located: LocatedRecord) -> Path:
     """The folder that a record was read from."""
     named = Path(located.source).parent
-    store = stores.find(named)
+    store = stores.find_source(located.source)
     return named if store is None else store.folder or named
 
 
 def _trajectory(run: RunRecord, store: Path) -> AtifTrajectory | None:
     """Records may have been taken out of their store, without what was kept beside them."""
-    artifacts = ArtifactFolder.of_store(store)
+    artifacts = artifacts_of(store)
     return read_run_trajectory(run, artifacts) if artifacts.exists() else None
 
 

@@ -24,10 +24,10 @@ from outweigh.model.corrections import CORRECTIONS_FILE
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.suite import JudgeSpec
 from outweigh.prices import price_tables
-from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.corrections_file import read_corrections
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.judging_file import JudgingFile, read_judging
+from outweigh.store.read_only_stores import refuse_read_only
 from outweigh.store.run_store import FolderRunStore, PreferenceLog, read_preferences
 
 
@@ -143,7 +143,7 @@ def _judge_pair(judging_round: JudgingRound, sides: ArmPair) -> JudgedPairs:
 @contextmanager
 def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[JudgingRound]:
     """Hold the store, and have the round watched, as long as the context lasts."""
-    refuse_bundle(request.store)
+    refuse_read_only(request.store)
     if not request.store.is_dir():
         raise UsageError(
             f"{request.store} is not a store; judgments are kept beside the runs, so name the folder of a run."

@@ -20,18 +20,18 @@ from outweigh.engine.reuse import (
     version_drift,
 )
 from outweigh.engine.trial_plan import PlannedRun
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import EvidenceError, OutweighError, UsageError
 from outweigh.interop.harbor.jobs import has_started_jobs
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RunRecord
 from outweigh.model.suite import age_in_days, settings_fingerprint
-from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.corrections_file import refuse_corrections
 from outweigh.store.experiment_changes import VersionNames
 from outweigh.store.experiment_file import EXPERIMENT_FILE, read_experiment, remove_experiment
 from outweigh.store.pins import find_pins, read_check, read_settings_fingerprint
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store import Store
+from outweigh.store.store_address import is_address
 from outweigh.store.write_experiment import UNIFORM_REPEATS, PlannedRepeats, write_experiment
 
 FIRST_START = timedelta(hours=1)
@@ -99,7 +99,9 @@ def _reuse_runs(
         suite.arms,
         {task.id: task for task in suite.tasks},
         [
-            ReuseSource(name=str(place), settings=read_settings_fingerprint(place), runs=_fresh_runs(place, suite))
+            ReuseSource(
+                name=Store.open(place).name, settings=read_settings_fingerprint(place), runs=_fresh_runs(place, suite)
+            )
             for place in folders
         ],
         settings=settings_fingerprint(suite.spec),
@@ -130,7 +132,7 @@ def _reuse_limits(
 
 
 def _reusable_folders(paths: Sequence[str], notify: Notify) -> Iterator[Path]:
-    for path in map(Path, paths):
+    for path in _local_folders(paths):
         if (path / EXPERIMENT_FILE).is_file():
             yield path
             continue
@@ -145,9 +147,24 @@ def _reusable_folders(paths: Sequence[str], notify: Notify) -> Iterator[Path]:
                 yield pin
 
 
+def _local_folders(paths: Sequence[str]) -> Iterator[Path]:
+    """The folders that are named; of an address, what was fetched of the stores and pins there."""
+    for path in paths:
+        if not is_address(path):
+            yield Path(path)
+            continue
+        from outweigh.store.fetched_stores import fetch_stores  # noqa: PLC0415 - only for addresses
+
+        yield from (store.folder for store in fetch_stores(path, _refuse_source))
+
+
+def _refuse_source(_: str, fault: OutweighError) -> None:
+    raise fault
+
+
 def _copy_run(one: ReusedRun, store: FolderRunStore, notify: Notify) -> bool:
     """Copy a run with everything it names; one whose artifacts are gone is made again instead."""
-    artifacts = ArtifactFolder.of_store(Path(one.source))
+    artifacts = Store.open(one.source).artifacts
     try:
         contents = [artifacts.read(digest) for digest in one.record.artifacts.values()]
     except EvidenceError as fault:

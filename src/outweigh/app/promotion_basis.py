@@ -29,8 +29,8 @@ from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_
 from outweigh.model.run_record import ArtifactReader, RunRecord
 from outweigh.plugins import installed_file_locations
 from outweigh.ports.forges import FileChange
-from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.fetched_artifacts import artifacts_of
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.promotion import PromotionState
 from outweigh.workspace.remote_git import GitUpstream
@@ -138,7 +138,7 @@ def _refuse_earlier_version(candidate: str, experiment: ExperimentFile) -> None:
 
 def gather_basis(case: PromotionCandidate, request: PromoteRequest, upstream: GitUpstream) -> PromotionBasis:
     """Everything else that must be as it was tested."""
-    artifact = ArtifactFolder.of_store(case.store).read
+    artifact = artifacts_of(case.store).read
     fingerprints = {name: _fingerprint(case, name) for name in (case.baseline, case.candidate)}
     before, after = (_identity(case, name, artifact) for name in fingerprints)
     runs = runs_by_arm(request.evidence)

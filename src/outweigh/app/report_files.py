@@ -16,6 +16,7 @@ from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.report.render_tex import TexReporter
 from outweigh.report.svg.elements import standalone_svg
 from outweigh.store.durable_files import make_folder, write_atomic
+from outweigh.store.store_address import refuse_address, scheme_of
 
 FIGURES_FOLDER = "figures"
 
@@ -30,6 +31,7 @@ class ReportFiles:
     def check(self, targets: Sequence[str]) -> None:
         """Refuse a name that no format has, and one that is given twice, before anything is computed."""
         for target in targets:
+            refuse_address(target, f"-o {scheme_of(target)}://…")
             if not _is_folder(target) and Path(target).suffix not in self.formats:
                 raise UsageError(
                     f"-o {target}: the name must end in one of {', '.join(self.formats)}, or in / for a folder with "

@@ -17,9 +17,11 @@ from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord, changed_nothing
 from outweigh.model.scan_result import RunKey, RunScan, ScanFile
 from outweigh.report.run_diff import ComparedRun
 from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.fetched_artifacts import artifacts_of
 from outweigh.store.run_artifacts import read_run_trajectory
 from outweigh.store.scan_file import read_scan, write_scan
 from outweigh.store.store import Store
+from outweigh.store.store_cache import read_origin
 from outweigh.transcript.cheat_rules import CheatRules
 from outweigh.transcript.cheat_scan import scan_run
 
@@ -87,7 +89,7 @@ def _readable_runs(folder: Path) -> list[RunRecord]:
 
 
 def _scan_runs(folder: Path, runs: Sequence[RunRecord]) -> dict[RunKey, RunScan]:
-    artifacts, rules = ArtifactFolder.of_store(folder), bundled_rules().sha256
+    artifacts, rules = artifacts_of(folder), bundled_rules().sha256
     kept = read_scan(folder)
     known = kept.by_run() if kept is not None and kept.rules_sha256 == rules else {}
     found: dict[RunKey, RunScan] = {}
@@ -95,7 +97,8 @@ def _scan_runs(folder: Path, runs: Sequence[RunRecord]) -> dict[RunKey, RunScan]
         scan = known.get(_key(run)) or scan_stored_run(run, artifacts)
         if scan is not None:
             found[scan.key] = scan
-    if found.keys() != known.keys() or kept is None or kept.rules_sha256 != rules:
+    is_new = found.keys() != known.keys() or kept is None or kept.rules_sha256 != rules
+    if is_new and read_origin(folder) is None:  # a store elsewhere is only read
         write_scan(folder, ScanFile(rules_sha256=rules, runs=tuple(found.values())))
     return found
 

@@ -166,7 +166,7 @@ def show_store(store: Store) -> StoreOverview:
         sources=tuple(_sources(store.folder)),
         first=count.moments[0] if count.moments else None,
         last=count.moments[-1] if count.moments else None,
-        size_bytes=None if store.path is None else size_on_disk(store.path),
+        size_bytes=None if store.path is None or store.is_fetched else size_on_disk(store.path),
         running=running,
         damaged=tuple(map(str, (*damaged, *store.unread_rows()))),
         shards=tuple(str(each.shard) for each in store.shards),

@@ -13,6 +13,7 @@ from outweigh.store.arm_versions import suite_arm
 from outweigh.store.bundled_stores import expand_bundle
 from outweigh.store.find_stores import find_marked_stores, find_stores
 from outweigh.store.records import RECORDS_SUFFIX
+from outweigh.store.store_address import is_address
 from outweigh.store.store_set import StoreSet
 from outweigh.verdict.suite_history import ArmHistory, HistoryPoint, arm_histories
 
@@ -25,10 +26,11 @@ def read_history(
     """The history of every arm; `suite` and `arms` keep those alone. An unreadable store is left out and named."""
     points: list[HistoryPoint] = []
     seen: set[tuple[object, ...]] = set()
-    for path in _stores(paths):
+    for path in _stores(paths, notify):
         try:
             stores = open_runs([path], {}, "outweigh history", notify)
-            points += _points(EvidenceRequest(stores=stores, skip_invalid=skip_invalid), path, seen)
+            name = stores.stores[0].name
+            points += _points(EvidenceRequest(stores=stores, skip_invalid=skip_invalid), name, seen)
         except OutweighError as fault:
             notify(f"{path} is left out: {fault}")
     found = [each for each in points if (suite is None or each.suite == suite) and (not arms or each.arm in arms)]
@@ -37,8 +39,18 @@ def read_history(
     return arm_histories(found)
 
 
-def _stores(paths: Sequence[str]) -> Iterator[str]:
+def _stores_at(address: str, notify: Notify) -> Iterator[str]:
+    from outweigh.store.fetched_stores import fetch_stores  # noqa: PLC0415 - only for addresses
+
+    for store in fetch_stores(address, lambda name, fault: notify(f"{name} is left out: {fault}")):
+        yield str(store.folder)
+
+
+def _stores(paths: Sequence[str], notify: Notify) -> Iterator[str]:
     for path in paths:
+        if is_address(path):
+            yield from _stores_at(path, notify)
+            continue
         expanded = expand_bundle(path)
         if list(expanded) != [path] or not Path(path).is_dir():
             yield from map(str, expanded)

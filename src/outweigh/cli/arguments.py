@@ -12,6 +12,7 @@ from outweigh.cli.console import silence_notices
 from outweigh.errors import UsageError
 from outweigh.ports.reporters import Reporter
 from outweigh.report.document import Report
+from outweigh.store.store_address import refuse_address, scheme_of
 
 MAX_REPEATS_OPTION = 10_000
 MAX_JOBS = 1_000
@@ -34,6 +35,12 @@ def parse_port(text: str) -> int:
     if not text.isdecimal() or int(text) >= PORT_COUNT:
         raise UsageError(f"--port {text}: a port is a number below {PORT_COUNT}, 0 takes any that is free.")
     return int(text)
+
+
+def parse_output(text: str) -> Path:
+    """Where to write; addresses are only read."""
+    refuse_address(text, f"-o {scheme_of(text)}://…")
+    return Path(text)
 
 
 def parse_dollars(text: str) -> float:

@@ -8,6 +8,7 @@ from outweigh.cli.arguments import CommandOptions, Parser
 from outweigh.cli.defaults import choose_store
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.formatting import escape_controls
+from outweigh.store.read_only_stores import require_local_store
 
 
 class _Options(CommandOptions):
@@ -22,7 +23,7 @@ class _Options(CommandOptions):
 def main(arguments: Sequence[str]) -> int:
     """Pin the runs, or say that they are pinned already."""
     options = build_parser().parse_command(arguments, _Options())
-    store = Path(choose_store(options.runs, options.command))
+    store = require_local_store(choose_store(options.runs, options.command))
     pinned = pin_runs(PinRequest(store=store, arm=options.arm, name=options.name, folder=Path(options.output)))
     pin, place = pinned.pin, escape_controls(str(pinned.folder))
     if pinned.is_new:

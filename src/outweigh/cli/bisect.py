@@ -3,7 +3,6 @@
 import argparse
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 from outweigh.app.bisect import BisectRequest, PreparedSearch, prepare_search
 from outweigh.app.bisect_steps import SequenceRequest
@@ -13,6 +12,7 @@ from outweigh.cli.arguments import (
     add_format_option,
     parse_dollars,
     parse_jobs,
+    parse_output,
     parse_repeats,
     print_report,
 )
@@ -58,7 +58,7 @@ class _Options(CommandOptions):
                 placed_at=self.placed_at,
                 repository=self.repo,
             ),
-            output=None if self.output is None else Path(self.output),
+            output=None if self.output is None else parse_output(self.output),
             repeats=self.repeats,
             jobs=self.jobs,
             budget_usd=self.budget,

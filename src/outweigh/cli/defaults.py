@@ -8,6 +8,8 @@ from pathlib import Path
 from shlex import join
 
 from outweigh.cli.console import notify
+from outweigh.store.records import RECORDS_SUFFIX
+from outweigh.store.store_address import check_address, is_address
 
 STANDARD_INPUT = "-"
 
@@ -42,7 +44,9 @@ def choose_store(named: str | None, command: Sequence[str]) -> str:
 
 
 def _choose_named(name: str, command: Sequence[str]) -> str:
-    """A folder that holds one store stands for it."""
+    """A folder that holds one store stands for it, and so does an address."""
+    if is_address(name):
+        return _choose_at_address(name)
     path = Path(name)
     if name == STANDARD_INPUT or not _is_folder(path):
         return name
@@ -53,6 +57,16 @@ def _choose_named(name: str, command: Sequence[str]) -> str:
         return name
     notify(f"reading {store}, the only store in {name}")
     return str(store)
+
+
+def _choose_at_address(name: str) -> str:
+    from outweigh.store.fetched_stores import find_only_store  # noqa: PLC0415 - see above
+
+    address = check_address(name)
+    store = address if address.endswith(RECORDS_SUFFIX) else find_only_store(address)
+    if store != address:
+        notify(f"reading {store}, the only store in {address}")
+    return store
 
 
 def _is_folder(path: Path) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from outweigh.app.import_results import ImportedResults, ImportedSource, ImportResultsRequest, import_results
 from outweigh.app.next_comparison import next_comparison
 from outweigh.app.this_folder import remember_store
-from outweigh.cli.arguments import Parser, add_map_option, print_report
+from outweigh.cli.arguments import Parser, add_map_option, parse_output, print_report
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.plugins import adapter_names
@@ -38,7 +38,7 @@ class _Options:
 def main(arguments: Sequence[str]) -> int:
     """Import every path into one folder."""
     options = build_parser().parse_intermixed_args(arguments, namespace=_Options())
-    target = Path(options.output)
+    target = parse_output(options.output)
     request = ImportResultsRequest(
         sources=tuple(options.what),
         target=target,

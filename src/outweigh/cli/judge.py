@@ -22,6 +22,7 @@ from outweigh.errors import UsageError
 from outweigh.report.calibration_page import calibration_report
 from outweigh.report.judge_agreement import pairwise_report
 from outweigh.report.judge_page import judge_report
+from outweigh.store.read_only_stores import require_local_store
 
 JUDGE_EXIT_CODES = {EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED, EndReason.INTERRUPTED: ExitCode.INTERRUPTED}
 
@@ -48,7 +49,7 @@ class _Options(CommandOptions):
     def store(self) -> Path:
         """The store that is named, else the last one of this folder."""
         self.runs = choose_store(self.runs, self.command)
-        return Path(self.runs)
+        return require_local_store(self.runs)
 
     def request(self) -> JudgeRequest:
         """What the options ask judges for."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from outweigh.app.decide import DecideRequest
 from outweigh.app.report import REPORTERS, ReportRequest, find_stale, report
-from outweigh.cli.arguments import Parser, print_report
+from outweigh.cli.arguments import Parser, parse_output, print_report
 from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import (
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     decide = DecideRequest(
         evidence=options.evidence_request(), arms=options.arm_choice(), policy=options.policy_request()
     )
-    target = None if options.output is None else Path(options.output)
+    target = None if options.output is None else parse_output(options.output)
     request = ReportRequest(decide=decide, command=shlex.join(options.command), output=target)
     written = report(request)
     if (note := written.decided.compared.note) is not None:

@@ -16,6 +16,7 @@ from outweigh.cli.arguments import (
     add_damage_option,
     parse_dollars,
     parse_jobs,
+    parse_output,
     parse_repeats,
 )
 from outweigh.cli.console import print_escaped
@@ -157,7 +158,7 @@ class RunOptions(SuiteOptions):
         """What the options ask for."""
         return RunRequest(
             suite=self.suite_request(None if self.executor is None else Executor(self.executor)),
-            output=Path(self.output) if self.output else None,
+            output=parse_output(self.output) if self.output else None,
             repeats=self.repeats,
             jobs=self.jobs,
             budget_usd=self.budget,

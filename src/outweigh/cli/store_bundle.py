@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from outweigh.app.bundle_study import BundleRequest, bundle_study
-from outweigh.cli.arguments import CommandOptions, Parser
+from outweigh.cli.arguments import CommandOptions, Parser, parse_output
 from outweigh.cli.defaults import choose_stores
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.formatting import count_of, escape_controls
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     options = build_parser().parse_command(arguments, _Options())
     request = BundleRequest(
         stores=StoreSet.open(choose_stores(options.runs, options.command)),
-        target=Path(options.output),
+        target=parse_output(options.output),
         prices=options.prices,
         baseline=options.baseline,
         artifacts=not options.without_artifacts,

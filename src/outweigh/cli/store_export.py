@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from outweigh.app.export import FILE_WRITERS, ExportRequest, export_file, export_trajectories, refuse_gaps
-from outweigh.cli.arguments import Parser
+from outweigh.cli.arguments import Parser, parse_output
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, reading_parser
@@ -32,7 +32,7 @@ class _Options(ReadingOptions):
 def main(arguments: Sequence[str]) -> int:
     """Write one file or a dataset, whole or not at all, or a folder of trajectories or logs."""
     options = build_parser().parse_command(arguments, _Options())
-    request = ExportRequest(evidence=options.evidence_request(), target=Path(options.output))
+    request = ExportRequest(evidence=options.evidence_request(), target=parse_output(options.output))
     if options.suite is not None and not (options.inspect or options.plugin_eval):
         raise UsageError("-c goes with --inspect and --plugin-eval, which have the instructions of tasks.")
     if (options.baseline or options.candidate) and not options.plugin_eval:

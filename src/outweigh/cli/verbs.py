@@ -91,12 +91,13 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "Tools": {
         "store": Verb(
-            "show, correct, scan, export or bundle a store",
+            "show, correct, scan, export, copy or bundle a store",
             below={
                 "show": _verb("store_show", "show stores at a glance: progress, results by arm, cost and damage"),
                 "arms": _verb("store_arms", "rename, merge, split or drop arms and tasks of imported runs"),
                 "scan": _verb("store_scan", "find signs of cheating in transcripts and diffs"),
                 "export": _verb("store_export", "write records, scores or trajectories to files"),
+                "copy": _verb("store_copy", "copy a store to or from another place, and verify the copy"),
                 "bundle": _verb("store_bundle", "pack a study into one file that others can verify"),
                 "verify": _verb("store_verify", "check a bundle and compute everything in it again"),
             },

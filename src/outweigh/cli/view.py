@@ -7,6 +7,7 @@ from outweigh.app.this_folder import find_folder_stores
 from outweigh.cli.arguments import CommandOptions, Parser, parse_port
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import requires_extra
+from outweigh.store.store_address import is_address
 
 
 class _Options(CommandOptions):
@@ -23,7 +24,8 @@ def main(arguments: Sequence[str]) -> int:
     with requires_extra("the viewer", "web"):
         from outweigh.web.server import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
 
-    paths = tuple(map(Path, options.runs)) or tuple(find_folder_stores())
+    named = tuple(name if is_address(name) else Path(name) for name in options.runs)
+    paths = named or tuple(find_folder_stores())
     request = ViewRequest(paths=paths, host=options.host, port=options.port)
     # Flushed, because a program that waits for the address may read it through a pipe.
     serve_viewer(request, lambda url: print(f"{url}\nCtrl-C ends it.", flush=True))
@@ -41,7 +43,8 @@ def build_parser() -> Parser:
         "runs",
         nargs="*",
         metavar="RUNS",
-        help="a store, a folder with stores below it, or a .jsonl file of runs (default: all stores of this folder)",
+        help="a store, a folder or address with stores below it, or a .jsonl file of runs (default: all stores of this "
+        "folder)",
     )
     parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any free port)")
     parser.add_argument(

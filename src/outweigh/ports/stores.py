@@ -1,7 +1,8 @@
-"""The ports of stores: where records are read from, and where the engine writes them."""
+"""The ports of stores: where records are read from, where the engine writes them, and where stores can lie."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from outweigh.model.codec import LocatedRecord, OnInvalid
 from outweigh.model.judgment import Judgment
@@ -38,3 +39,52 @@ class RunStore(Protocol):
 
     def judgments(self) -> Mapping[str, Sequence[Judgment]]:
         """All judgments so far, by the run's id."""
+
+
+class StoredFile(NamedTuple):
+    """A file below a location, by its name there with slashes.
+
+    `version` changes whenever the content does, such as the tag of an object, or when it was changed last; empty where
+    a location cannot say.
+    """
+
+    name: str
+    size: int
+    version: str
+
+
+class FolderEntries(NamedTuple):
+    """What is in a folder of a location: its files, and the names of its folders."""
+
+    files: tuple[StoredFile, ...]
+    folders: tuple[str, ...]
+
+
+class StoreLocation(Protocol):
+    """A place that holds a store or many: a folder of this machine, or an address. Names in it are relative.
+
+    Whatever fails is raised as an OutweighError without secrets.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+
+    @property
+    def workers(self) -> int:
+        """How many calls may be made at the same time."""
+
+    def entries(self, folder: str) -> FolderEntries | None:
+        """What is in a folder, the location itself where the name is empty; None where there is no such folder."""
+
+    def files_below(self, folder: str) -> Sequence[StoredFile]:
+        """Every file in a folder and in those below it; none where there is no such folder."""
+
+    def fetch(self, name: str, target: Path) -> None:
+        """Write the content of a file to a new file of this machine."""
+
+    def put(self, name: str, source: Path) -> None:
+        """Make a file with this content, whole or not at all, in place of what has its name."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file that this program has put there."""

@@ -192,6 +192,14 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def format_bytes(size: int) -> str:
+    """A size, in the largest unit of which there is one."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return count_of(size, "byte")
+
+
 def option_words(option: str, value: str) -> tuple[str, ...]:
     """An option and its value as words of a command line; a value that looks like an option is joined to its own."""
     return (f"{option}={value}",) if value.startswith("-") else (option, value)

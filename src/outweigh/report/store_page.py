@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from outweigh.model.usage import CostProvenance
 from outweigh.report.arms_table import ArmFigures, arms_blocks, arms_payload
 from outweigh.report.document import BulletList, Heading, KeyPoints, Report, Table, Tone
-from outweigh.report.formatting import SIMULATED, UNKNOWN, count_of, format_dollars
+from outweigh.report.formatting import SIMULATED, UNKNOWN, count_of, format_bytes, format_dollars
 from outweigh.report.json_output import Payload
 from outweigh.report.next_step import NextStep
 
@@ -133,7 +133,7 @@ def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
     yield "suite", UNKNOWN if store.suite is None else f"{store.suite} (baseline: {store.baseline})"
     if store.sources:
         yield "imported", "; ".join(store.sources)
-    yield "size", f"{shape}; {_bytes(store.size_bytes)}"
+    yield "size", f"{shape}; {_size(store)}"
     if store.shards:
         yield "shards", ", ".join(store.shards)
     yield "dates", _dates(store)
@@ -190,13 +190,8 @@ def _damaged(store: StoreOverview) -> Iterator[str]:
         yield f"and {more:,} more"
 
 
-def _bytes(size: int | None) -> str:
-    if size is None:
-        return f"size on disk {UNKNOWN}"
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= scale:
-            return f"{size / scale:.1f} {unit}"
-    return count_of(size, "byte")
+def _size(store: StoreOverview) -> str:
+    return f"size on disk {UNKNOWN}" if store.size_bytes is None else format_bytes(store.size_bytes)
 
 
 def _payload(store: StoreOverview) -> Payload:

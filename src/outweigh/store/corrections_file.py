@@ -17,9 +17,9 @@ from outweigh.model.corrections import (
 )
 from outweigh.model.run_record import RunRecord
 from outweigh.ports.stores import RecordSource
-from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.experiment_file import EXPERIMENT_FILE
+from outweigh.store.read_only_stores import refuse_read_only
 from outweigh.store.store_lock import StoreLock
 
 _NOT_A_SUITES = (
@@ -58,7 +58,7 @@ def refuse_corrections(folder: Path) -> None:
 
 def write_corrections(folder: Path, steps: CorrectionSteps, source: RecordSource) -> Corrections:
     """Replace the file, once it is known to fit the records; refused while the store is written to."""
-    refuse_bundle(folder)
+    refuse_read_only(folder)
     if (folder / EXPERIMENT_FILE).exists():
         raise UsageError(f"{folder}: {_NOT_A_SUITES}")
     lock = StoreLock.take(folder)

@@ -14,7 +14,9 @@ MAX_FOLDER_DEPTH = 4
 MAX_FOLDER_ENTRIES = 1_000
 """A folder with more entries holds data; the folders in it are not searched."""
 
-_SKIPPED_FOLDERS = frozenset({ARTIFACTS_FOLDER, "node_modules", "__pycache__"})
+SKIPPED_FOLDERS = frozenset({ARTIFACTS_FOLDER, "node_modules", "__pycache__"})
+"""Folders in which no store is looked for."""
+
 _MARKS = frozenset({EXPERIMENT_FILE, MANIFEST_FILE})
 """Files by which a folder says itself that it is a store."""
 
@@ -27,10 +29,10 @@ def find_stores(path: Path, depth: int = MAX_FOLDER_DEPTH) -> list[Path]:
         entries = sorted(path.iterdir())
     except OSError:
         return []
-    if any(entry.name == EXPERIMENT_FILE or entry.suffix == RECORDS_SUFFIX for entry in entries):
+    if any(is_store_file(entry.name) for entry in entries):
         return [path]
     below = [
-        entry for entry in entries if entry.is_dir() and not entry.is_symlink() and entry.name not in _SKIPPED_FOLDERS
+        entry for entry in entries if entry.is_dir() and not entry.is_symlink() and entry.name not in SKIPPED_FOLDERS
     ]
     return [store for entry in below if depth for store in find_stores(entry, depth - 1)]
 
@@ -50,9 +52,14 @@ def find_marked_stores(folder: Path, depth: int) -> Iterator[Path]:
         yield folder
         return
     for entry in entries if depth and len(entries) <= MAX_FOLDER_ENTRIES else ():
-        searched = not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
+        searched = not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
         if searched and entry.is_dir(follow_symlinks=False):
             yield from find_marked_stores(folder / entry.name, depth - 1)
+
+
+def is_store_file(name: str) -> bool:
+    """Whether a folder with a file of this name is a store."""
+    return name == EXPERIMENT_FILE or name.endswith(RECORDS_SUFFIX)
 
 
 def is_store(folder: Path) -> bool:

@@ -16,8 +16,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.durable_files import write_atomic
+from outweigh.store.read_only_stores import refuse_read_only
 
 LABEL_FILE = "labels.csv"
 LABEL_FIELDS = ("run_id", "criterion", "score", "label", "note")
@@ -80,7 +80,7 @@ def _parse(text: str, file: Path) -> Iterator[RunLabel]:
 
 def change_run_label(file: Path, key: LabelKey, change: Callable[[RunLabel], RunLabel]) -> None:
     """Change what is said about a run or criterion, beginning with an empty label; an empty one is not kept."""
-    refuse_bundle(file)
+    refuse_read_only(file)
     with _locked(file):
         labels = read_run_labels(file)
         run_id, criterion = key

@@ -15,6 +15,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import RECORD_LINE_LIMIT, InvalidLine, LocatedRecord, OnInvalid, decode_lines
 from outweigh.store.dataset_manifest import DATASET_FILE, is_dataset
 from outweigh.store.durable_files import write_atomic
+from outweigh.store.unfinished_copy import refuse_unfinished_copy
 
 MANIFEST_FILE = "imports.json"
 RECORDS_PREFIX = "runs-import-"
@@ -127,7 +128,7 @@ class RecordReader:
             yield from _read(_standard_input(), "<stdin>", on_invalid)
             return
         try:
-            for file in _record_files(Path(self._path)):
+            for file in _record_files(Path(self._path), self._shown or self._path):
                 if file.suffix == PARQUET_SUFFIX:
                     yield from _parquet(file, on_invalid)
                     continue
@@ -152,10 +153,11 @@ def require_path(path: Path) -> None:
         )
 
 
-def _record_files(path: Path) -> list[Path]:
+def _record_files(path: Path, name: str) -> list[Path]:
     require_path(path)
     if not path.is_dir():
         return [path]
+    refuse_unfinished_copy(path, name)
     files = sorted(path.glob(f"*{RECORDS_SUFFIX}"))
     if not files and is_dataset(path):
         raise EvidenceError(

@@ -27,10 +27,10 @@ from outweigh.model.line_seal import seal
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.store.append_log import AppendLog
 from outweigh.store.artifact_folder import ArtifactFolder
-from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.choice_file import CHOICES_FILE
 from outweigh.store.durable_files import make_folder, sync_folder
 from outweigh.store.log_repair import LogRepair, refuse_damage, repair_log
+from outweigh.store.read_only_stores import refuse_read_only
 from outweigh.store.sealed_lines import seal_attempt, seal_judgment, seal_run, unseal_attempt
 from outweigh.store.store_lock import StoreLock
 
@@ -121,7 +121,7 @@ class FolderRunStore:
         """
         if not _WRITER.fullmatch(writer):
             raise UsageError(f"{writer!r} cannot name a writer; use letters, digits, dots, dashes and underscores.")
-        refuse_bundle(folder)
+        refuse_read_only(folder)
         store = cls(folder, writer, snapshot)
         try:
             store._open()

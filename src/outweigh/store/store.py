@@ -18,6 +18,7 @@ from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.bundled_stores import find_bundled_store
 from outweigh.store.corrections_file import read_corrections, work_out, write_corrections
 from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, read_experiment
+from outweigh.store.fetched_artifacts import artifacts_of
 from outweigh.store.judging_file import (
     JUDGING_FILE,
     JudgingFile,
@@ -26,6 +27,8 @@ from outweigh.store.judging_file import (
 )
 from outweigh.store.records import STANDARD_INPUT, RecordReader, require_path, unread_rows
 from outweigh.store.shard_files import ShardFile, read_shards
+from outweigh.store.store_address import check_address, is_address, split_address
+from outweigh.store.store_cache import FetchedOrigin, read_origin
 
 if TYPE_CHECKING:
     from outweigh.model.choice import ChoiceRecord
@@ -50,11 +53,30 @@ class Store:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """The store at a path; `-` is standard input. A path that does not exist is refused when it is read."""
+        """The store at a path or an address; `-` is standard input.
+
+        A path that does not exist is refused when it is read, and an address where nothing is at once.
+        """
         name = os.fspath(path)
+        if is_address(name):
+            return cls._fetched(name)
         if (folder := find_bundled_store(name)) is not None:
             return cls.unpacked(name, folder)
-        return cls(name, RecordReader(name), None if name == STANDARD_INPUT else Path(name))
+        if name == STANDARD_INPUT:
+            return cls(name, RecordReader(name), None)
+        if (origin := read_origin(Path(name))) is not None:
+            return cls.unpacked(origin.address, Path(name))
+        return cls(name, RecordReader(name), Path(name))
+
+    @classmethod
+    def _fetched(cls, address: str) -> Self:
+        """A store elsewhere: what was fetched of it, or of one file of it, by its address."""
+        from outweigh.store.fetched_stores import fetch_named  # noqa: PLC0415 - only for addresses
+
+        name, found = check_address(address), fetch_named(address)
+        if found.is_dir():
+            return cls.unpacked(name, found)
+        return cls(name, RecordReader(str(found), split_address(name)[0]), found)
 
     @classmethod
     def unpacked(cls, name: str, folder: Path) -> Self:
@@ -154,7 +176,7 @@ class Store:
         """What was stored with its runs; beside the file where a single one is named."""
         if self.path is None:
             raise UsageError(f"{self.name} keeps nothing beside its records; name a store, or a file of records.")
-        return ArtifactFolder.of_store(self.folder or self.path.parent)
+        return artifacts_of(self.folder or self.path.parent)
 
     def find_runs(self, names: Sequence[str]) -> list[RunRecord]:
         """The runs of these names in one reading, by run_id or TASK/ARM/REPEAT; of several attempts, the last."""
@@ -185,14 +207,27 @@ class Store:
 
         return read_run_trajectory(run, self.artifacts)
 
-    def ignored_rules(self) -> tuple[Path, tuple[str, ...]] | None:
+    @property
+    def is_fetched(self) -> bool:
+        """Whether the store lies elsewhere, and what is read of it was fetched."""
+        return self._origin is not None
+
+    @property
+    def _origin(self) -> "FetchedOrigin | None":
+        return None if self.path is None else read_origin(self.folder or self.path.parent)
+
+    def changing_at(self) -> str | None:
+        """When a store elsewhere was read that was being written to at that moment; None for every other."""
+        return None if self._origin is None else self._origin.changing_at
+
+    def ignored_rules(self) -> tuple[str, tuple[str, ...]] | None:
         """The folder around a single file and its files of rules, which are not applied; None where there are none."""
         if self.path is None or not self.path.is_file():
             return None
         folder = self.path.parent
         names = (EXPERIMENT_FILE, JUDGING_FILE, CORRECTIONS_FILE)
         rules = tuple(name for name in names if (folder / name).is_file())
-        return (folder, rules) if rules else None
+        return (str(folder) if self._origin is None else self._origin.address, rules) if rules else None
 
 
 def _trial_name(run: RunRecord) -> str:

@@ -4,6 +4,7 @@ Readers that follow a store, such as the viewer, ask here, so that only this pac
 """
 
 import os
+import re
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.judging_file import CALIBRATION_PATTERN, JUDGING_FILE
 from outweigh.store.label_file import LABEL_FILE
 from outweigh.store.ledger import LEDGER_FILE
+from outweigh.store.pins import CHECKS_FILE, EARLIER_CHECK_FILE, PIN_FILE
 from outweigh.store.preflight_file import PREFLIGHT_FILE
 from outweigh.store.records import MANIFEST_FILE, RECORDS_SUFFIX
 from outweigh.store.run_store import ATTEMPT_LOGS
@@ -34,9 +36,15 @@ _KEPT_FILES = (
     PREFLIGHT_FILE,
     SCAN_FILE,
     TRIED_ARMS_FILE,
+    SHARD_PATTERN,
+    PIN_FILE,
+    CHECKS_FILE,
+    EARLIER_CHECK_FILE,
 )
+_LOG_SUFFIX = ".log"
 _ARTIFACT = "[0-9a-f][0-9a-f]/*"
 _RULE_FILES = (CALIBRATION_PATTERN, EXPERIMENT_FILE, JUDGING_FILE, LEDGER_FILE, SCAN_FILE, SHARD_PATTERN)
+_ARTIFACT_NAME = re.compile(rf"{ARTIFACTS_FOLDER}/([0-9a-f]{{2}})/(\1[0-9a-f]{{62}})")
 
 
 def record_files(path: Path) -> list[Path]:
@@ -58,6 +66,22 @@ def rule_files(path: Path) -> list[Path]:
         ledger = path.parent / LEDGER_FILE
         return [ledger] if ledger.is_file() else []
     return sorted(file for pattern in _RULE_FILES for file in path.glob(pattern) if file.is_file())
+
+
+def is_kept_file(name: str) -> bool:
+    """Whether a file of a store is one of those that make it what it is, artifacts apart."""
+    return not name.startswith(".") and any(fnmatch(name, pattern) for pattern in _KEPT_FILES)
+
+
+def artifact_digest(name: str) -> str | None:
+    """The SHA-256 that an artifact is named after, by its name in the store; None for other files."""
+    found = _ARTIFACT_NAME.fullmatch(name)
+    return None if found is None else found[2]
+
+
+def only_grows(name: str) -> bool:
+    """Whether a file of a store is only ever added to."""
+    return name.endswith((RECORDS_SUFFIX, _LOG_SUFFIX))
 
 
 def attempt_logs(path: Path) -> list[Path]:

@@ -26,6 +26,7 @@ from outweigh.store.judging_file import (
     rules_by_judge,
 )
 from outweigh.store.shard_files import check_shards, missing_shards
+from outweigh.store.store_address import is_address, split_address
 
 if TYPE_CHECKING:
     from outweigh.model.corrections import CorrectionSummary
@@ -135,7 +136,7 @@ class StoreSet:
 
         def is_for_choosing(source: str, trial: Trial) -> bool:
             if source not in repeats:
-                store = self.find(Path(source).parent)
+                store = self.find_source(source)
                 experiment = None if store is None else store.experiment
                 repeats[source] = {} if experiment is None else experiment.choosing_repeats
             return trial.repeat <= repeats[source].get(trial.arm, -1)
@@ -225,6 +226,12 @@ class StoreSet:
         """
         if (missing := self.missing_shards()) is not None:
             yield missing
+        for store in self._distinct:
+            if (moment := store.changing_at()) is not None:
+                yield (
+                    f"{store.name} was being written to while it was read: what was there at {moment} is shown, up to "
+                    "the last whole record."
+                )
         ignored = (store.ignored_rules() for store in self._distinct)
         for folder, rules in dict.fromkeys(each for each in ignored if each is not None):
             yield (
@@ -236,9 +243,20 @@ class StoreSet:
         """All records, to be read once."""
         return RecordStream(self, skip_invalid=skip_invalid)
 
-    def find(self, folder: Path) -> Store | None:
-        """The store of this folder, as records name it, where it is one of these."""
-        return next((store for store in self._distinct if Path(store.name) == folder), None)
+    def find_source(self, source: str) -> Store | None:
+        """The store whose folder holds a file, as records name it, where it is one of these."""
+        folder = _folder_of(source)
+        return next((store for store in self._distinct if _plain(store.name) == folder), None)
+
+
+def _folder_of(source: str) -> str:
+    """The folder of a file; of one at an address, too, which is no `Path`."""
+    return split_address(source)[0] if is_address(source) else str(Path(source).parent)
+
+
+def _plain(name: str) -> str:
+    """The name of a store as `_folder_of` writes it."""
+    return name if is_address(name) else str(Path(name))
 
 
 def _join_shards(experiments: Sequence[ExperimentFile]) -> list[ExperimentFile]:
@@ -285,11 +303,11 @@ class RecordStream:
     def check_rules(self) -> None:
         """A rule that is changed once results are in decides nothing: the file must be what it was."""
         for source, named in self._named.items():
-            store = self._stores.find(Path(source).parent)
+            store = self._stores.find_source(source)
             experiment = None if store is None else store.experiment
             if experiment is not None and not all(fits_rules(experiment, one) for one in named):
                 raise EvidenceError(
-                    f"{Path(source).parent / EXPERIMENT_FILE} was edited: its policy, profile or looks are not what "
+                    f"{_folder_of(source)}/{EXPERIMENT_FILE} was edited: its policy, profile or looks are not what "
                     "its runs were made under. Change it back; to read the records alone, by other rules, name the "
                     ".jsonl files."
                 )

@@ -1,25 +1,33 @@
-"""The stores below the given paths, each under a stable address, with what is kept of each in memory.
+"""The stores below the given paths and addresses, each under a stable address, with what is kept of each in memory.
 
 Everything that is kept follows the store as it changes; the runs opened last are in a small cache.
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 
 from outweigh.app.scan import open_scanned_run
-from outweigh.errors import UsageError
+from outweigh.errors import OutweighError, UsageError
 from outweigh.model.run_record import RunRecord
 from outweigh.report.run_diff import ComparedRun
 from outweigh.store.bundled_stores import expand_bundle, find_bundled_store, split_bundle_path
+from outweigh.store.fetched_stores import FetchedStore, fetch_stores
 from outweigh.store.find_stores import find_stores
 from outweigh.store.store import Store
+from outweigh.store.store_address import check_address, is_address
+from outweigh.store.store_cache import read_origin
 from outweigh.web.run_listing import RunListing
 from outweigh.web.run_row import RunRow
 from outweigh.web.store_index import StoreIndex
 from outweigh.web.store_summary import JudgeMeansCache, SpreadChartCache, StoreSummaryCache
 from outweigh.web.store_verdict import StoreVerdict, VerdictCache
+
+REFRESH_SECONDS = 30.0
+"""Stores at an address are looked for again after this time, when a page is asked for."""
 
 MAX_CACHED_RUNS = 2
 """Enough for a comparison of two; a transcript can be large."""
@@ -61,6 +69,7 @@ class ViewedStore:
     def __init__(self, path: Path, name: str, opened_runs: OpenedRunCache, verdicts: VerdictCache) -> None:
         self.key = store_key(name)
         self.name = name
+        self.path = path
         self.index = StoreIndex(find_bundled_store(path) or path, path)
         self.listing = RunListing(self.index)
         self.summary = StoreSummaryCache(self.index)
@@ -95,11 +104,42 @@ class ViewedStore:
         return self._opened.get(self.index, row)
 
 
-class StoreCatalogue:
-    """The stores below the given paths."""
+class _RemoteRoot:
+    """The stores below an address, fetched again when somebody asks and the last time is a while ago.
 
-    def __init__(self, roots: list[Path]) -> None:
-        self._roots = [Path(name) for root in roots for name in expand_bundle(root)]
+    What cannot be fetched now is shown as it was, and `faults` says why.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = check_address(address)
+        self.faults: dict[str, str] = {}
+        self._stores: list[FetchedStore] = []
+        self._fetched_at: float | None = None
+
+    def stores(self) -> list[FetchedStore]:
+        """The stores as they are now, or were a moment ago; UsageError where there were none the first time."""
+        first = self._fetched_at is None
+        if self._fetched_at is not None and monotonic() - self._fetched_at < REFRESH_SECONDS:
+            return self._stores
+        faults: dict[str, str] = {}
+        try:
+            self._stores = fetch_stores(self.address, lambda name, fault: faults.update({name: str(fault)}))
+        except OutweighError as fault:
+            if first:
+                raise
+            faults[self.address] = str(fault)
+        self.faults, self._fetched_at = faults, monotonic()
+        return self._stores
+
+
+class StoreCatalogue:
+    """The stores below the given paths and addresses."""
+
+    def __init__(self, roots: Sequence[Path | str]) -> None:
+        self._remote = [_RemoteRoot(root) for root in roots if isinstance(root, str) and is_address(root)]
+        paths = [root for root in roots if not is_address(root)]
+        self._roots = [Path(name) for root in paths for name in expand_bundle(root)]
+        self._several = len(self._roots) + len(self._remote) > 1
         for root in self._roots:
             if split_bundle_path(root) is not None:
                 continue
@@ -117,10 +157,22 @@ class StoreCatalogue:
         with self._lock:
             for root in self._roots:
                 for path in [root] if split_bundle_path(root) is not None else find_stores(root):
-                    name = _store_name(path, root, several=len(self._roots) > 1)
-                    if (key := store_key(name)) not in self._stores:
-                        self._stores[key] = ViewedStore(path, name, self._opened, self.verdicts)
+                    self._show(path, _store_name(path, root, several=self._several))
+            for remote in self._remote:
+                for store in remote.stores():
+                    self._show(store.folder, _remote_name(store, remote, several=self._several))
             return sorted(self._stores.values(), key=lambda store: store.name)
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """Why stores at addresses could not be fetched, by their addresses."""
+        return {name: fault for remote in self._remote for name, fault in remote.faults.items()}
+
+    def _show(self, path: Path, name: str) -> None:
+        """A store by its name; one that was fetched anew lies in another folder, and is read from there."""
+        known = self._stores.get(store_key(name))
+        if known is None or (known.path != path and read_origin(path) is not None):
+            self._stores[store_key(name)] = ViewedStore(path, name, self._opened, self.verdicts)
 
     def read(self) -> None:
         """Read every store before anybody asks for it; UsageError where a file that was named is none of runs."""
@@ -140,6 +192,12 @@ class StoreCatalogue:
 def store_key(name: str) -> str:
     """What stands for a store in addresses."""
     return sha256(name.encode(errors="surrogateescape")).hexdigest()[:12]
+
+
+def _remote_name(store: FetchedStore, root: _RemoteRoot, *, several: bool) -> str:
+    if several or store.address == root.address:
+        return store.address
+    return store.address.removeprefix(f"{root.address}/")
 
 
 def _store_name(path: Path, root: Path, *, several: bool) -> str:

@@ -20,9 +20,9 @@ TOKEN_BYTES = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRequest:
-    """Which stores to show, and where to listen; port 0 takes any that is free."""
+    """Which stores to show, by paths and addresses, and where to listen; port 0 takes any that is free."""
 
-    paths: tuple[Path, ...]
+    paths: tuple[Path | str, ...]
     host: str = "127.0.0.1"
     port: int = 0
 

@@ -19,6 +19,7 @@ from outweigh.errors import OutweighError
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.report.verdict_summary import decision_reason
+from outweigh.store.store import Store
 from outweigh.store.store_set import StoreSet
 from outweigh.verdict.decision import Gate
 from outweigh.verdict.evidence_settings import JUDGE_SCORE, PASS_RATE
@@ -35,8 +36,8 @@ def decide_store(path: str) -> StoreVerdict:
 
 def report_store(path: str) -> StoreReport:
     """The file that `outweigh report -o FILE.html` writes about a store."""
-    command = shlex.join(["outweigh", "report", path, "-o", "report.html"])
     try:
+        command = shlex.join(["outweigh", "report", _name(path), "-o", "report.html"])
         page = report(ReportRequest(decide=_request(path), command=command)).document()
     except OutweighError as fault:
         return StoreReport(problem=str(fault))
@@ -50,8 +51,13 @@ def _pair_address(baseline_run: str, candidate_run: str) -> str:
 
 def _request(path: str) -> DecideRequest:
     """The suite's arms by the suite's rule; where no suite names them, the error shows the commands to choose from."""
-    arms = ArmChoice(command=shlex.join(["outweigh", "verdict", path]))
+    arms = ArmChoice(command=shlex.join(["outweigh", "verdict", _name(path)]))
     return DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([path])), arms=arms)
+
+
+def _name(path: str) -> str:
+    """How people name a store: one that was fetched, by its address."""
+    return Store.open(path).name
 
 
 def _summarise(result: DecisionResult) -> StoreVerdict:

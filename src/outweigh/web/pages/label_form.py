@@ -11,8 +11,8 @@ from outweigh.compare.calibrate import PASS_THRESHOLD
 from outweigh.errors import OutweighError
 from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.score.judge_scores import judgment_score
-from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.label_file import FAIL_LABEL, PASS_LABEL, LabelKey, RunLabel, label_file, read_run_labels
+from outweigh.store.read_only_stores import refuse_read_only
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, element, escape_lines, join_markup, link
 from outweigh.web.pages.layout import badge, run_query, store_path
@@ -31,7 +31,7 @@ class LabelForms:
         self._labels: dict[LabelKey, RunLabel] = {}
         self._problem: str | None = None
         try:
-            refuse_bundle(store.index.address)
+            refuse_read_only(store.index.address)
             self._labels = read_run_labels(self._file)
         except OutweighError as fault:
             self._problem = str(fault)
