@@ -22,6 +22,7 @@ NEEDS = {
     "python": "starts the system's python3",
     "runner": "starts a test runner other than Python's; `make agents` and `make parts` install them",
     "slurm": "submits jobs to a real Slurm; `make parts` installs it, and root starts it",
+    "ssh": "connects to a real sshd on loopback; `make parts` installs openssh-server",
     "shells": "asks zsh and fish what they complete; `make parts` installs them",
 }
 PLACES = {
@@ -45,6 +46,8 @@ PLACES = {
     "cli/test_process.py": "slow",
     "cli/test_parts_list.py": "slow",
     "cli/test_report_parts.py": "slow",
+    "cli/test_remote_stores.py": "slow",
+    "app/test_copy_store.py": "slow",
     "cli/test_run.py": "slow",
     "cli/test_slurm_shards.py": "slow",
     "cli/test_run_watched.py": "slow",

@@ -203,7 +203,7 @@ class _Copy:
             what = quote_names(differ) if differ else "the hash of all records"
             raise EvidenceError(
                 f"{self._target.name} is not what {self._source.name} is: {what} cannot be read back as it was copied. "
-                "Somebody may write to one of them. Copy again; until that ends well, the copy is no evidence."
+                "One of them may be written to. Copy again; until that ends well, the copy is no evidence."
             )
         if _is_marked(entries):
             self._target.remove(UNFINISHED_COPY_FILE)

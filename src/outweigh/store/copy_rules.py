@@ -1,6 +1,6 @@
 """What may be copied over what: the rest of the same store, and never another one.
 
-Logs only grow, so a copy that is older holds the beginning of each. What outweigh writes anew as a whole is replaced;
+Logs only grow, so a copy that is older holds the beginning of each. What outweigh always writes as a whole is replaced;
 what people write is not.
 """
 

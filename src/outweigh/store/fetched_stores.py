@@ -120,7 +120,7 @@ def fetch_store(location: StoreLocation, name: str) -> Path:
         before = after
     raise EvidenceError(
         f"{address} changes faster than it can be read: files were replaced while they were fetched, {_ATTEMPTS} "
-        "times. Try again when nobody copies to it."
+        "times. Try again when nothing is copied to it."
     )
 
 

@@ -92,7 +92,7 @@ class StoreCache:
         return path
 
     def keep(self, draft: Path, origin: FetchedOrigin) -> Path:
-        """Make a draft the copy of its state, and make room."""
+        """Make a draft the copy of its state, and remove what is too much."""
         (draft / ORIGIN_FILE).write_bytes(msgspec.json.encode(origin))
         settled = origin.changing_at is None
         path = (self._place(origin.address, origin.files) if settled else None) or draft.with_name(
@@ -104,7 +104,7 @@ class StoreCache:
             if not (path / ORIGIN_FILE).is_file():
                 raise
             shutil.rmtree(draft, ignore_errors=True)
-        self._make_room(path)
+        self._evict(path)
         return path
 
     def link_known(self, address: str, file: StoredFile, target: Path) -> bool:
@@ -133,7 +133,7 @@ class StoreCache:
         known = all(file.version for file in files)
         return self._of(address) / _key(msgspec.json.encode(sorted(files))) if known else None
 
-    def _make_room(self, kept: Path) -> None:
+    def _evict(self, kept: Path) -> None:
         copies = [folder for address in _folders(self.folder) for folder in _folders(address)]
         idle = [folder for folder in copies if folder != kept and _idle_seconds(folder) > _IN_USE_SECONDS]
         replaced = [folder for folder in idle if folder.parent == kept.parent and folder.name != ARTIFACTS_FOLDER]
