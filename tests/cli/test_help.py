@@ -42,7 +42,8 @@ ONLY_PARSED = {
 EXIT_CODES = {"verdict": {0, 1, 3}, "doctor": {0, 1}}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(
+    "outweigh store copy ",  # the other place is a bucket or a host: tests/cli/test_remote_stores.pyscope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the examples name: suites, stores, a table, records, a skill, a report and a bundle."""
     place = tmp_path_factory.mktemp("examples")

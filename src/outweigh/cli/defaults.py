@@ -8,7 +8,6 @@ from pathlib import Path
 from shlex import join
 
 from outweigh.cli.console import notify
-from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.store_address import check_address, is_address
 
 STANDARD_INPUT = "-"
@@ -63,7 +62,7 @@ def _choose_at_address(name: str) -> str:
     from outweigh.store.fetched_stores import find_only_store  # noqa: PLC0415 - see above
 
     address = check_address(name)
-    store = address if address.endswith(RECORDS_SUFFIX) else find_only_store(address)
+    store = find_only_store(address)
     if store != address:
         notify(f"reading {store}, the only store in {address}")
     return store

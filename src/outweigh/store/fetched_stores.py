@@ -48,7 +48,12 @@ def fetch_named(address: str) -> Path:
 
 
 def find_only_store(address: str) -> str:
-    """The address of the store that an address stands for: itself, or the only store below it."""
+    """The address of the store that an address stands for: itself, or the only store below it.
+
+    A single file of records stands for itself.
+    """
+    if address.endswith(RECORDS_SUFFIX):
+        return check_address(address)
     location = RemoteLocation(address)
     found = find_stores_in(location)
     if len(found) > 1:
