@@ -34,6 +34,7 @@ ONLY_PARSED = {
     "outweigh ci": "needs the repository of a CI job",
     "outweigh baseline check": "needs a pin of the suite",
     "outweigh import inspect": "needs the logs of another harness",
+    "outweigh store copy": "needs a bucket or a host",
     "outweigh store arms": "needs imported runs with these arms",
     "outweigh demo -o": "the same as `outweigh demo`, in another folder",
 }
@@ -42,8 +43,7 @@ ONLY_PARSED = {
 EXIT_CODES = {"verdict": {0, 1, 3}, "doctor": {0, 1}}
 
 
-@pytest.fixture(
-    "outweigh store copy ",  # the other place is a bucket or a host: tests/cli/test_remote_stores.pyscope="module")
+@pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the examples name: suites, stores, a table, records, a skill, a report and a bundle."""
     place = tmp_path_factory.mktemp("examples")

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
