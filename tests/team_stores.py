@@ -33,7 +33,9 @@ def an_experiment(**fields: Any) -> ExperimentFile:
     return ExperimentFile(**(said | fields))
 
 
-def write_team_store(folder: Path, *, tasks: int = 8, artifacts: int = 3, **fields: Any) -> Path:
+def write_team_store(
+    folder: Path, *, tasks: int = 8, artifacts: int = 3, begun: datetime = BEGUN, **fields: Any
+) -> Path:
     """A store of sealed lines, whose runs name their rules and some of the artifacts beside them."""
     experiment = an_experiment(**fields)
     folder.mkdir(parents=True)
@@ -45,11 +47,11 @@ def write_team_store(folder: Path, *, tasks: int = 8, artifacts: int = 3, **fiel
                 f"task-{task}",
                 arm,
                 passed=arm == "better" or task % 3 == 0,
-                started_at=BEGUN,
+                started_at=begun,
                 extra={RULES_LABEL: rules_sha256(experiment)},
                 artifacts={"diff.patch": kept[task % artifacts]} if artifacts else {},
             )
-            lines += [seal(encode(run)), seal(encode(a_judgment(run, judged_at=BEGUN)))]
+            lines += [seal(encode(run)), seal(encode(a_judgment(run, judged_at=begun)))]
     (folder / "runs-engine.jsonl").write_bytes(b"".join(lines))
     (folder / EXPERIMENT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(experiment), indent=2))
     return folder

@@ -1,12 +1,14 @@
 """Stores in a bucket: a real server of the S3 API on loopback, and commands as processes of their own."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,7 +16,8 @@ import pytest
 from s3fs import S3FileSystem
 from tests.conftest import Answer, Outweigh
 from tests.loopback_s3 import SECRET, Bucket, s3_server
-from tests.team_stores import contents, write_team_store
+from tests.team_stores import BEGUN, contents, write_team_store
+from tests.web.page_reader import Reader
 
 RUNS = "runs-engine.jsonl"
 
@@ -231,6 +234,43 @@ def test_a_report_about_a_store_in_a_bucket_is_written_beside_the_reader(team: T
 
     written = " ".join(answer.out.replace("\\\n", "").split())
     assert f"outweigh report {team.address}/stores/demo -o demo-report.html" in written
+
+
+def test_a_hundred_stores_in_a_bucket_are_one_page_and_one_history(team: Team, tmp_path: Path) -> None:
+    for number in range(100):
+        name = f"store-{number:03}"
+        begun, suite = BEGUN + timedelta(days=number), f"suite-{number % 4}"
+        store = write_team_store(tmp_path / name, tasks=1, artifacts=0, begun=begun, suite=suite)
+        team.bucket.put_folder(f"stores/{name}", store)
+    reader = Reader(f"{team.address}/stores")
+
+    page = reader.ask("/stores").text
+    reader.catalogue.verdicts.stop()
+    history = team.outweigh("history", team.address, "--suite", "suite-1", "--format", "json")
+
+    assert len(re.findall(r'href="/e/[0-9a-f]{12}">store-', page)) == 100
+    assert "100 stores of 4 suites" in page
+    months = history.json()["spend"]["months"]
+    assert [month["month"] for month in months] == ["2026-10", "2026-11", "2026-12", "2027-01"]
+    assert sum(month["runs"] for month in months) == sum(month["unknown_costs"] for month in months) == 50
+    assert sorted(each["store"] for each in history.json()["arms"][0]["points"]) == [
+        f"{team.address}/stores/store-{number:03}" for number in range(1, 100, 4)
+    ]
+
+
+def test_the_viewer_shows_a_store_in_a_bucket_with_its_verdict_report_and_patches(team: Team, tmp_path: Path) -> None:
+    team.bucket.put_folder("demo", write_team_store(tmp_path / "demo"))
+    reader = Reader(f"{team.address}/demo")
+
+    home = reader.decided("/")
+    report = reader.ask(reader.store("/report"))
+    run = reader.ask(reader.store("/run?run=task-0/better/1"))
+
+    assert "inconclusive" in home.text
+    assert f"outweigh report {team.address}/demo" in report.text
+    assert run.status == 200
+    assert "is a store elsewhere, which is only read" in run.text
+    assert str(team.home) not in home.text + report.text + run.text
 
 
 @pytest.mark.parametrize("verb", ["verdict", "view", "history"])

@@ -25,7 +25,7 @@ class Answer:
 class Reader:
     """A client of a viewer for the stores below some paths."""
 
-    def __init__(self, *paths: Path, token: str | None = None, host: str = "localhost:1234") -> None:
+    def __init__(self, *paths: Path | str, token: str | None = None, host: str = "localhost:1234") -> None:
         self.catalogue = StoreCatalogue(list(paths))
         self._app = make_viewer(self.catalogue, token)
         self._host = host

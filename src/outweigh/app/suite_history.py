@@ -1,6 +1,7 @@
 """Read many stores as the history of their suites: every arm of every store is a point."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from outweigh.app.decide import DecideRequest, decide
@@ -8,6 +9,7 @@ from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.app.observer import Notify
 from outweigh.app.open_runs import open_runs
 from outweigh.errors import EvidenceError, OutweighError, UsageError
+from outweigh.score.monthly_spend import SpendTally
 from outweigh.score.run_score import Score
 from outweigh.store.arm_versions import suite_arm
 from outweigh.store.bundled_stores import expand_bundle
@@ -20,23 +22,44 @@ from outweigh.verdict.suite_history import ArmHistory, HistoryPoint, arm_histori
 NO_SUITE = "records without a suite"
 
 
+@dataclass(frozen=True, slots=True)
+class StoresHistory:
+    """What many stores say together: the history of every arm, and what all attempts and judges cost."""
+
+    arms: tuple[ArmHistory, ...]
+    spend: SpendTally
+
+
 def read_history(
     paths: Sequence[str], *, suite: str | None, arms: Sequence[str], skip_invalid: bool, notify: Notify
-) -> tuple[ArmHistory, ...]:
-    """The history of every arm; `suite` and `arms` keep those alone. An unreadable store is left out and named."""
+) -> StoresHistory:
+    """The history of every arm; `suite` and `arms` keep those alone. An unreadable store is left out and named.
+
+    What was spent is that of all arms in the stores of the suite, also of those whose evidence cannot be read.
+    """
     points: list[HistoryPoint] = []
     seen: set[tuple[object, ...]] = set()
+    spend = SpendTally()
     for path in _stores(paths, notify):
         try:
             stores = open_runs([path], {}, "outweigh history", notify)
             name = stores.stores[0].name
+            _add_spend(spend, stores, suite)
             points += _points(EvidenceRequest(stores=stores, skip_invalid=skip_invalid), name, seen)
         except OutweighError as fault:
             notify(f"{path} is left out: {fault}")
     found = [each for each in points if (suite is None or each.suite == suite) and (not arms or each.arm in arms)]
     if not found:
         raise EvidenceError("there is no run of such a suite and arm. Name stores, or a folder that holds them.")
-    return arm_histories(found)
+    return StoresHistory(arm_histories(found), spend)
+
+
+def _add_spend(spend: SpendTally, stores: StoreSet, suite: str | None) -> None:
+    """Count the costs of stores of a suite; lines that cannot be read are complained about where they matter."""
+    for store in stores.stores if stores.dataset is None else ():
+        if suite is None or (store.experiment is not None and store.experiment.suite == suite):
+            for located in store.records(lambda _: None):
+                spend.add(located.record, located.digest)
 
 
 def _stores_at(address: str, notify: Notify) -> Iterator[str]:

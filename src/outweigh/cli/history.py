@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     found = read_history(
         options.runs, suite=options.suite, arms=options.arm or (), skip_invalid=options.skip_invalid, notify=notify
     )
-    report = history_report(found)
+    report = history_report(found.arms, found.spend)
     if options.output:
         write_files(HISTORY_FILES, report, options.output)
     else:
@@ -41,7 +41,7 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="outweigh history",
         description="Show a suite over time: pass rate, cost and verdicts of each arm with intervals, what changed "
-        "between two points, and which task flipped when.",
+        "between two points, which task flipped when, and what was spent in which month.",
         examples=(
             "outweigh history outweigh-runs",
             "outweigh history outweigh-runs/demo --arm better",
@@ -49,7 +49,10 @@ def build_parser() -> Parser:
         ),
     )
     parser.add_argument(
-        "runs", nargs="+", metavar="RUNS", help="stores, a folder of stores, bundles, or .jsonl files of run records"
+        "runs",
+        nargs="+",
+        metavar="RUNS",
+        help="stores, a folder or an address with stores below it, bundles, or .jsonl files of run records",
     )
     group = parser.group("Arms")
     group.add_argument("--suite", metavar="NAME", help="show only this suite (default: all)")

@@ -19,7 +19,9 @@ from outweigh.report.formatting import (
 )
 from outweigh.report.json_output import Payload, finite_or_none, interval_payload
 from outweigh.report.render_csv import csv_table
+from outweigh.report.spend_table import spend_blocks, spend_payload
 from outweigh.report.svg.lines import LineAxes, LineBand, LineSeries, draw_lines
+from outweigh.score.monthly_spend import SpendTally
 from outweigh.stats.estimate import Estimate
 from outweigh.verdict.suite_history import ArmHistory, PointChange, PointFigures
 
@@ -54,8 +56,8 @@ _CSV = (
 )
 
 
-def history_report(histories: Sequence[ArmHistory]) -> Report:
-    """One section for each arm of each suite."""
+def history_report(histories: Sequence[ArmHistory], spend: SpendTally) -> Report:
+    """One section for each arm of each suite, then what was spent on all of them."""
     points = sum(len(each.points) for each in histories)
     suites = dict.fromkeys(each.suite for each in histories)
     flips = sum(len(each.flips) for each in histories)
@@ -64,8 +66,11 @@ def history_report(histories: Sequence[ArmHistory]) -> Report:
     return Report(
         headline=f"{quote_names(list(suites), 3)}: {shown}{flipped}",
         tone=Tone.PLAIN,
-        blocks=tuple(block for history in histories for block in _arm_blocks(history, several=len(suites) > 1)),
-        payload=_payload(histories),
+        blocks=(
+            *(block for history in histories for block in _arm_blocks(history, several=len(suites) > 1)),
+            *spend_blocks(spend),
+        ),
+        payload=_payload(histories, spend),
     )
 
 
@@ -181,9 +186,10 @@ def _figure(history: ArmHistory, name: str) -> Figure:
     )
 
 
-def _payload(histories: Sequence[ArmHistory]) -> Payload:
+def _payload(histories: Sequence[ArmHistory], spend: SpendTally) -> Payload:
     return {
         "schema": "outweigh.history/1",
+        "spend": spend_payload(spend),
         "arms": [
             {
                 "suite": each.suite,

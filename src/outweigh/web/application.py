@@ -32,6 +32,7 @@ from outweigh.web.pages.run_page import run_page, text_page
 from outweigh.web.pages.runs_page import runs_page
 from outweigh.web.pages.search_page import search_page
 from outweigh.web.pages.step_view import find_text
+from outweigh.web.pages.stores_page import stores_page
 from outweigh.web.pages.task_page import task_page
 from outweigh.web.progress import progress_state
 from outweigh.web.run_listing import RunFilter
@@ -57,6 +58,7 @@ def make_viewer(catalogue: StoreCatalogue, token: str | None = None) -> Starlett
             Route("/", viewer.home, methods=["GET"]),
             Route("/task", viewer.task, methods=["GET"]),
             Route("/history", viewer.history, methods=["GET"]),
+            Route("/stores", viewer.stores, methods=["GET"]),
             Route("/search", viewer.search, methods=["GET"]),
             viewer.store_route("", viewer.experiment),
             viewer.store_route("/runs", _runs),
@@ -114,8 +116,12 @@ class _Viewer:
         suite = request.query_params.get("suite")
         found = read_history(paths, suite=suite, arms=(), skip_invalid=True, notify=lambda _: None)
         trail = element("p", link("outweigh", "/"), " › history")
-        page = _with_trail(HtmlReporter().render(history_report(found)), trail)
+        page = _with_trail(HtmlReporter().render(history_report(found.arms, found.spend)), trail)
         return HTMLResponse(page, headers={"Content-Security-Policy": _report_policy(page)})
+
+    def stores(self, _: Request) -> Response:
+        """Every store by suite, and what was spent by month."""
+        return HTMLResponse(stores_page(self._catalogue.stores(), self._catalogue.faults))
 
     def search(self, request: Request) -> Response:
         asked = request.query_params

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
 from threading import RLock
@@ -21,6 +22,7 @@ from outweigh.model.codec import RECORD_LINE_LIMIT, decode
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
 from outweigh.score.judge_scores import judgment_score
+from outweigh.score.monthly_spend import SpendTally
 from outweigh.store.experiment_file import ExperimentFile, read_experiment
 from outweigh.store.sealed_lines import unseal_attempt
 from outweigh.store.shard_files import missing_shards, read_shards
@@ -211,6 +213,7 @@ class StoreIndex:
         self._judgment_count = 0
         self._judge_passes: dict[str, tuple[_JudgePass, ...]] = {}
         self._begun_attempts: dict[tuple[str, int], datetime] = {}
+        self.spend = SpendTally()
 
     def _find_files(self) -> None:
         known = {tail.path for tail in (*self._tails, *self._logs)}
@@ -232,6 +235,7 @@ class StoreIndex:
             if len(self.errors) < _MAX_SHOWN_ERRORS:
                 self.errors.append(f"{tail.path.name}, byte {line.start:,}: {fault}")
             return
+        self.spend.add(record, sha256(line.content).digest())
         if isinstance(record, RunRecord):
             self._positions[record.run_id, record.attempt] = self._latest[record.run_id] = len(self.rows)
             self.rows.append(make_run_row(record, location))

@@ -89,6 +89,8 @@ def _form(wanted: ExperimentFilter) -> Html:
         select_field("show", wanted.shown, (_RUNNING, *(decision.words for decision in Decision)), label="verdict"),
         element("button", "Show"),
         link("All suites over time", "/history"),
+        " ",
+        link("All stores, and spend by month", "/stores"),
         action="/",
         method="get",
         class_="filter",
