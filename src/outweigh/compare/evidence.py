@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from operator import attrgetter
 
 from msgspec import Struct, field
 
@@ -380,7 +381,7 @@ class _Trials:
         for (_, arm, _), score in self.scores.items():
             arms[arm].append(score)
         for scores in arms.values():
-            scores.sort(key=lambda score: (score.task_id, score.repeat))
+            scores.sort(key=attrgetter("task_id", "repeat"))
         return dict(arms)
 
 

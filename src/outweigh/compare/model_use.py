@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from outweigh.model.run_record import RunRecord
-from outweigh.model.usage import Usage
+from outweigh.model.usage import Metering, Usage
 
 
 class ModelUse(Struct, frozen=True, kw_only=True):
@@ -44,9 +43,9 @@ class ModelObserver:
         self._runs: Counter[str] = Counter()
         self._tokens: dict[str, int | None] = {}
 
-    def add(self, run: RunRecord) -> None:
-        """Count one run; one that was not metered says nothing."""
-        for model, usage in () if run.metering is None else run.metering.models.items():
+    def add(self, metering: Metering) -> None:
+        """Count one run that was metered; the others say nothing."""
+        for model, usage in metering.models.items():
             self._runs[model] += 1
             before, more = self._tokens.get(model, 0), total_tokens(usage)
             self._tokens[model] = None if before is None or more is None else before + more

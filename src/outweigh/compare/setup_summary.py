@@ -85,11 +85,12 @@ class SetupObserver:
             return
         self._agents[run.agent] += 1
         self._use.add(run)
-        self._models.add(run)
         if run.warnings:
             self._warnings.update(set(run.warnings))
             self._warned += 1
-        self._past_gateway += unmetered_use(run.metering, run.reported) is not None
+        if run.metering is not None:
+            self._models.add(run.metering)
+            self._past_gateway += unmetered_use(run.metering, run.reported) is not None
 
     def summary(self) -> SetupSummary:
         """What was observed so far."""

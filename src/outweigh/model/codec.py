@@ -261,7 +261,7 @@ def decode_lines(lines: Iterable[bytes], source: str, on_invalid: OnInvalid) -> 
         except (ValueError, msgspec.MsgspecError, RecursionError) as fault:
             on_invalid(InvalidLine(source, number, _explain(fault, text)))
             continue
-        located = _HashedRecord(record, source, number)
+        located = tuple.__new__(_HashedRecord, (record, source, number))
         located.canonical = canonical
         yield located
 

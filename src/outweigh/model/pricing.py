@@ -173,6 +173,7 @@ class PriceTables:
 
     def __init__(self, *tables: PriceTable) -> None:
         self._tables = tables
+        self._newest: dict[str, ModelPrices | None] = {}
 
     @property
     def names(self) -> str:
@@ -227,8 +228,10 @@ class PriceTables:
 
     def prices(self, model: str) -> ModelPrices | None:
         """The newest prices of a model in the first table that lists it."""
-        found = self.find(model, None)
-        return None if found is None else found.prices
+        if model not in self._newest:
+            found = self.find(model, None)
+            self._newest[model] = None if found is None else found.prices
+        return self._newest[model]
 
     def _listed(self, model: str, at: datetime | None) -> Iterator[ListedPrices]:
         for table in self._tables:

@@ -261,10 +261,12 @@ def was_paid_here(run: RunRecord) -> bool:
 
     Only the engine, whose runs have a position in its plan, is known to record the set-up before it starts the agent.
     """
-    set_up = run.position is None or run.started_at is None or run.setup_seconds is not None
-    unmade = run.status is Status.INFRA_ERROR and not set_up
-    never_asked = run.cost.usd is None and (unmade or run.status is Status.NOT_RUN)
-    return not never_asked and REUSED_LABEL not in run.extra
+    if run.cost.usd is None:
+        set_up = run.position is None or run.started_at is None or run.setup_seconds is not None
+        unmade = run.status is Status.INFRA_ERROR and not set_up
+        if unmade or run.status is Status.NOT_RUN:
+            return False
+    return REUSED_LABEL not in run.extra
 
 
 def amount_paid(run: RunRecord) -> float | None:

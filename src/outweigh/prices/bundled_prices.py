@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from outweigh.errors import install_command
 from outweigh.model.pricing import PRICES_NOT_INSTALLED, LongContextPrices, ModelPrices, TierPrices
@@ -47,7 +47,8 @@ class GenaiPrices:
     hosted_usd: Mapping[str, float] = MappingProxyType({})
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, datetime], ModelPrices | None] = {}
+        self._at_moment: dict[tuple[str, datetime], ModelPrices | None] = {}
+        self._on_day: dict[tuple[str, date], ModelPrices | None] = {}
 
     @property
     def name(self) -> str:
@@ -67,10 +68,25 @@ class GenaiPrices:
         """The prices of a model at a time; `anthropic/` before a name is the provider."""
         # An undated run has the prices of the supplement's day, so that results do not change from day to day, and
         # prices that are announced for later do not count yet.
-        key = (model, at or datetime.combine(date.fromisoformat(supplement_date()), _NOON))
-        if key not in self._found:
-            self._found[key] = None if self.unavailable else _look_up(*key)
-        return self._found[key]
+        moment = at or datetime.combine(date.fromisoformat(supplement_date()), _NOON)
+        day = model, moment.astimezone(UTC).date()
+        if day not in self._on_day and (model, moment) not in self._at_moment:
+            found = _NOT_LISTED if self.unavailable else _look_up(model, moment)
+            if found.holds_all_day:
+                self._on_day[day] = found.prices
+            else:
+                self._at_moment[model, moment] = found.prices
+        return self._on_day[day] if day in self._on_day else self._at_moment[model, moment]
+
+
+class _FoundPrices(NamedTuple):
+    """The prices of a model at a moment, and whether they are the same all day by UTC, as most are."""
+
+    prices: ModelPrices | None
+    holds_all_day: bool
+
+
+_NOT_LISTED = _FoundPrices(None, holds_all_day=True)
 
 
 _PROVIDER_IDS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google"}
@@ -85,21 +101,28 @@ def listed_models(provider: str | None) -> tuple[str, ...]:
     return tuple(model.id for each in providers if each.id == _PROVIDER_IDS[provider] for model in each.models)
 
 
-def _look_up(model: str, at: datetime) -> ModelPrices | None:
+def _look_up(model: str, at: datetime) -> _FoundPrices:
     from genai_prices import Usage, calc_price  # noqa: PLC0415 - heavy, and rarely needed
 
     provider, _, bare = model.rpartition("/")
     try:
         found = calc_price(Usage(), model_ref=bare, provider_id=provider or None, genai_request_timestamp=at)
     except LookupError:
-        return None
+        return _NOT_LISTED
     standard = _tier_prices(found.model_price)
     listed = ModelPrices(
         **{name: getattr(standard, name) for name in standard.__struct_fields__},
         tiers=dict(_tiers(found.model, at)),
         hosted_usd=dict(_hosted_prices(found.model_price)),
     )
-    return add_supplement(listed, found.provider.id, found.model.id)
+    return _FoundPrices(add_supplement(listed, found.provider.id, found.model.id), not _changes_by_hour(found.model))
+
+
+def _changes_by_hour(model: "ModelInfo") -> bool:
+    """Whether some price of a model depends on the time of day."""
+    listed = model.prices if isinstance(model.prices, list) else []
+    conditions = [each.constraint for each in (*listed, *(model.price_variants or ()))]
+    return any(hasattr(condition, "start_time") for condition in conditions)
 
 
 def _tier_prices(listed: "ModelPrice") -> TierPrices:

@@ -14,11 +14,12 @@ from outweigh.model.run_record import AlignedAction, CheckResult, Milestone, Obs
 from outweigh.stats.estimate import Quantity, known, unknown
 
 NOT_EVALUATED = unknown("the checks were not evaluated")
+_COMPLETED = Status.COMPLETED  # members are slow to look up, and every run is asked for it
 NO_EDIT = unknown("the trajectory shows no edit with its outcome")
 NOT_ALIGNED = unknown("no action carries a goal alignment")
 
 
-class Objective(Struct, frozen=True, kw_only=True):
+class Objective(Struct, frozen=True, kw_only=True, gc=False):
     """The checks of one run: how many passed, their share, and whether there were any to fail."""
 
     share: Quantity
@@ -33,7 +34,7 @@ def passed(run: RunRecord) -> Quantity:
     outcomes = None if run.checks is None else [check.passed for check in run.checks if check.required]
     if outcomes == []:
         return unknown("the task has no required check")
-    if run.status is not Status.COMPLETED:
+    if run.status is not _COMPLETED:
         return known(0)
     if outcomes is None:
         return NOT_EVALUATED
@@ -56,7 +57,8 @@ def objective(run: RunRecord) -> Objective:
             return Objective(share=missing, passed=missing, vacuous=False)
         passed += part
         earned += part * check.weight
-    return Objective(share=known(earned / sum(check.weight for check in scored)), passed=known(passed), vacuous=False)
+    weight = sum([check.weight for check in scored])
+    return Objective(share=known(earned / weight), passed=known(passed), vacuous=False)
 
 
 def _part(check: CheckResult) -> float | None:

@@ -162,6 +162,7 @@ def cost_of_pass(cost_usd: float | None, pass_rate: float | None) -> Quantity:
 NO_LEDGER = unknown("the agent does not expose its components")
 NO_PRICES = unknown("the prices of the model are not known")
 SKILL_COMPONENTS = frozenset({Component.SKILL_PROMPT, Component.DOMAIN_EXPERTISE})
+_TOOL_SCHEMA = Component.TOOL_SCHEMA  # members are slow to look up, and every run is asked for it
 
 ComponentLedger = Sequence[ComponentTokens]
 
@@ -234,13 +235,9 @@ def _cost_share(sent: int, got: int, prices: ModelPrices | None, all_usd: float)
     return known(_list_price(sent, got, prices) / all_usd) if all_usd else unknown("nothing was paid")
 
 
-def _tokens(line: ComponentTokens) -> int:
-    return line.input_tokens + line.output_tokens
-
-
 def _skill_tokens(ledger: ComponentLedger) -> int:
-    return sum(_tokens(line) for line in ledger if line.component in SKILL_COMPONENTS)
+    return sum([line.input_tokens + line.output_tokens for line in ledger if line.component in SKILL_COMPONENTS])
 
 
 def _schema_tokens(ledger: ComponentLedger) -> int:
-    return sum(_tokens(line) for line in ledger if line.component is Component.TOOL_SCHEMA)
+    return sum([line.input_tokens + line.output_tokens for line in ledger if line.component is _TOOL_SCHEMA])

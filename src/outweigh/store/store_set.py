@@ -290,15 +290,16 @@ class RecordStream:
         self._stores.missing_shards()
         for store in self._stores.stores:
             for located in store.records(self._on_invalid):
-                self._note_rules(located)
+                record = located.record
+                if isinstance(record, RunRecord) and record.extra:
+                    self._note_rules(located.source, record)
                 yield located
             self.skipped += store.unread_rows()
 
-    def _note_rules(self, located: LocatedRecord) -> None:
+    def _note_rules(self, source: str, run: RunRecord) -> None:
         """Runs that were taken over from elsewhere were made under the rules there."""
-        run = located.record
-        if isinstance(run, RunRecord) and RULES_LABEL in run.extra and REUSED_LABEL not in run.extra:
-            self._named[located.source].add(str(run.extra[RULES_LABEL]))
+        if RULES_LABEL in run.extra and REUSED_LABEL not in run.extra:
+            self._named[source].add(str(run.extra[RULES_LABEL]))
 
     def check_rules(self) -> None:
         """A rule that is changed once results are in decides nothing: the file must be what it was."""
