@@ -156,8 +156,11 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
 
 
 def _column(values: Iterable[float | None]) -> Column:
+    found = list(values)
+    if found and found[0] is None and found.count(None) == len(found):
+        return np.full(len(found), np.nan)
     # numpy reads None as NaN.
-    return np.array(list(values), dtype=np.float64)
+    return np.fromiter(found, np.float64, len(found))
 
 
 CostReference = Mapping[str, float | None]
@@ -324,6 +327,9 @@ def _judged_tasks(
 
     `unknown` tasks are among the latter, whatever their runs have. Of many arms, runs that nobody judged do not count.
     """
+    arms = tuple(arms)
+    if not any(score.judge_opinions for scores in arms for score in scores):
+        return set(), []
     panels: dict[str, set[frozenset[JudgeCount]]] = defaultdict(set)
     for scores in arms:
         for score in scores:
