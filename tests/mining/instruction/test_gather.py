@@ -70,8 +70,10 @@ def test_documentation_is_quoted_in_whole_paragraphs(tmp_path: Path) -> None:
     after = before.replace("with\n", "with a frame,\nwhich is made of signs such as plus,\nand with\n")
     after = after.replace("Rows\nhave cells.", "Rows\nhave as many cells as there are columns.")
     repository = Repository(tmp_path / "repository")
-    base = repository.commit({"docs/tables.md": before, "a.py": ""})
-    fix = repository.commit({"docs/tables.md": after, "a.py": "a = 1\n"})
+    code = "table = make_table()\nprint(table)\n"
+    base = repository.commit({"docs/tables.md": before, "examples/table.py": code, "a.py": ""})
+    framed = code.replace("make_table()", "make_table(frame=True, title='A table of rows and columns')")
+    fix = repository.commit({"docs/tables.md": after, "examples/table.py": framed, "a.py": "a = 1\n"})
     candidate = Candidate(
         base=base,
         fix=fix,
@@ -81,7 +83,7 @@ def test_documentation_is_quoted_in_whole_paragraphs(tmp_path: Path) -> None:
         message="Frame tables",
         source_files=("a.py",),
         test_files=(),
-        other_files=("docs/tables.md",),
+        other_files=("docs/tables.md", "examples/table.py"),
         source_lines=1,
     )
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from outweigh.mining.candidate import Candidate
 from outweigh.mining.changed_files import FileKind, classify
@@ -10,6 +11,7 @@ from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.fix_text import is_changelog
 from outweigh.mining.instruction.changelog_entries import added_entries, goes_on
 from outweigh.mining.instruction.facts_of_change import added_source, failing_tests
+from outweigh.mining.instruction.stated_examples import is_example
 from outweigh.mining.repository import HistoryRepository
 
 _CLOSED_ISSUE = re.compile(
@@ -19,7 +21,8 @@ _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _LONGEST_REST = 4
 """Lines that are shown of a paragraph before and after those that were added."""
 _FEWEST_WORDS = 6
-"""With fewer words in it, a correction says nothing about what is wanted."""
+"""With fewer words in it, a line or a correction says nothing about what is wanted."""
+_PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ".markdown"})
 _LARGEST_FILE = 300_000
 
 ReadIssue = Callable[[int], str | None]
@@ -104,12 +107,14 @@ def _documentation_blocks(history: HistoryRepository, candidate: Candidate) -> I
     pages = [path for path in (*candidate.other_files, *candidate.source_files) if classify(path) is FileKind.DOCS]
     before, after = (_contents(history, commit, pages) for commit in (candidate.base, candidate.fix))
     for path, text in after.items():
-        lines = text.splitlines()
+        lines, is_prose = text.splitlines(), PurePosixPath(path).suffix in _PROSE
         for removed, first, added in _hunks(history, candidate, path):
             block = range(first - 1, first - 1 + added)
-            if added > removed:
-                yield "\n".join(lines[number] for number in _whole_paragraphs(lines, block))
-            elif added:
+            words = "\n".join(lines[number] for number in block)
+            if added > removed and (is_example(words) or (is_prose and len(words.split()) >= _FEWEST_WORDS)):
+                shown = _whole_paragraphs(lines, block) if is_prose else block
+                yield "\n".join(lines[number] for number in shown)
+            elif is_prose and 0 < added <= removed:
                 entries = added_entries(before.get(path, ""), text, range(first, first + added))
                 yield from (entry for entry in entries if len(entry.split()) >= _FEWEST_WORDS)
 
@@ -117,6 +122,8 @@ def _documentation_blocks(history: HistoryRepository, candidate: Candidate) -> I
 def _whole_paragraphs(lines: Sequence[str], block: range) -> range:
     """The block with the rest of the paragraphs at its ends, which no line break of it should cut off."""
     first, end = block.start, block.stop
+    if sum(line.lstrip().startswith("```") for line in lines[:first]) % 2:  # a code block, which has no paragraphs
+        return block
     while first > max(0, block.start - _LONGEST_REST) and goes_on(lines[first]) and lines[first - 1].strip():
         first -= 1
     while end < min(len(lines), block.stop + _LONGEST_REST) and lines[end - 1].strip() and goes_on(lines[end]):
