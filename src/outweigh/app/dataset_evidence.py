@@ -8,10 +8,12 @@ from outweigh.compare.evidence_part import ArmPart, EvidencePart, arms_in_order,
 from outweigh.compare.judge_calls import unused_warnings
 from outweigh.errors import EvidenceError
 from outweigh.model.evidence_hash import EvidenceHash
+from outweigh.model.pricing import PriceTables
 from outweigh.prices import price_tables
 from outweigh.score.objective import Change
+from outweigh.score.run_score import Score
 from outweigh.store.dataset_rows import COUNTED, EXCLUDED, SUPERSEDED
-from outweigh.store.dataset_runs import RunsByTask
+from outweigh.store.dataset_runs import RunsByTask, StoredAttempts
 from outweigh.store.dataset_stores import DatasetStores
 from outweigh.store.store_set import StoreSet
 
@@ -19,15 +21,16 @@ from outweigh.store.store_set import StoreSet
 def read_dataset(stores: DatasetStores, changes: Sequence[Change]) -> Evidence:
     """Everything that a dataset holds, once its files are known to be those that were written."""
     prices = price_tables(None)
-    _refuse_other_prices(stores, prices.names)
+    _refuse_other_prices(stores, prices)
     stores.verify()
     summaries = stores.summaries
     parts = {arm: [part for name, part in parts_by_arm(summaries) if name == arm] for arm in arms_in_order(summaries)}
     runs = {arm: stores.runs(arm) for arm in parts}
-    arms = {
-        arm: sorted((*found[COUNTED], *found[EXCLUDED]), key=lambda score: (score.task_id, score.repeat))
-        for arm, found in runs.items()
+    arms: dict[str, Sequence[Score]] = {
+        arm: StoredAttempts(found[COUNTED], found[EXCLUDED]) for arm, found in runs.items()
     }
+    if any(part.unusual for each in parts.values() for part in each):
+        arms = {arm: list(attempts) for arm, attempts in arms.items()}
     superseded = {arm: list(found[SUPERSEDED]) for arm, found in runs.items() if found[SUPERSEDED]}
     ledgers = {arm: ArmLedger.merged(found) for arm, each in parts.items() if (found := _ledgers(each))}
     skipped, changed, unused = stores.unread_rows(), changes_by_arm(changes), _unused_judgments(summaries)
@@ -62,12 +65,12 @@ def open_dataset(stores: StoreSet) -> DatasetStores:
     return stores
 
 
-def _refuse_other_prices(stores: DatasetStores, prices: str) -> None:
+def _refuse_other_prices(stores: DatasetStores, prices: PriceTables) -> None:
     made = stores.manifest.prices
-    if made is not None and made != prices:
+    if made is not None and made != prices.names:
         raise EvidenceError(
             f"costs in {stores.name} were computed by {made or 'no price list'}, and this installation has "
-            f"{prices or 'none'}. Export the records again."
+            f"{prices.names or 'none'}. Export the records again."
         )
 
 

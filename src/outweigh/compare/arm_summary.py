@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.arm_table import ArmTable, Column, estimated_runs
+from outweigh.compare.run_columns import Computed, count_reasons, count_values, numbers_of, running_total
 from outweigh.model.failure import Status
 from outweigh.score.composite import SEED_GRADES, GradeScale, grade
 from outweigh.score.objective import Change, change_fail_percentage, pr_revert_rate
@@ -56,24 +58,24 @@ def summarise(
     table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED_GRADES
 ) -> ArmSummary:
     """Aggregate one arm."""
-    metrics = {metric.name: describe(table.columns[metric.name]) for metric in table.metrics}
+    metrics = Computed({metric.name: partial(_describe, table, metric.name) for metric in table.metrics})
     passed, cost = metrics["passed"], metrics["cost_usd"]
     known_cost = float(np.nansum(table.columns["cost_usd"]))
     successes = int(np.nansum(table.columns["passed"]))
     total_cost = _total(cost, known_cost)
-    paid = [attempt.paid_usd for attempt in table.attempts]
+    paid = np.concatenate([numbers_of(runs, "paid_usd") for runs in (table.runs, table.excluded, table.superseded)])
     at_k, hat_k = _reliability(table)
     return ArmSummary(
         name=table.name,
         runs=len(table.runs),
         tasks=len(table.tasks),
-        excluded=Counter(score.status for score in table.excluded),
+        excluded=count_values(table.excluded, "status"),
         successes=successes,
         pass_rate=unknown("no counted run has a known result") if passed.mean is None else known(passed.mean),
         total_cost_usd=total_cost,
         known_cost_usd=known_cost,
         paid_usd=_paid(paid),
-        known_paid_usd=sum(usd for usd in paid if usd is not None),
+        known_paid_usd=running_total(paid[~np.isnan(paid)]),
         solved_per_dollar=_solved_per_dollar(successes, passed, total_cost),
         cost_of_pass_usd=_arm_cost_of_pass(passed, cost, total_cost),
         pass_at_k=at_k,
@@ -85,8 +87,8 @@ def summarise(
         change_fail_percentage=change_fail_percentage(changes),
         pr_revert_rate=pr_revert_rate(changes),
         checked_objective=_checked_objective(table),
-        estimated_runs=sum(bool(run.ranges) for run in table.runs),
-        estimated_costs=sum("cost_usd" in run.ranges for run in table.runs),
+        estimated_runs=estimated_runs(table),
+        estimated_costs=estimated_runs(table, "cost_usd"),
         total_cost_ends=_cost_ends(table) if total_cost.value is not None else None,
     )
 
@@ -101,20 +103,22 @@ def _cost_ends(table: ArmTable) -> tuple[float, float] | None:
     return low, high
 
 
+def _describe(table: ArmTable, metric: str) -> Description:
+    return describe(table.columns[metric])
+
+
 def _checked_objective(table: ArmTable) -> Quantity:
-    known_scores = [run.objective for run in table.runs if not run.vacuous and run.objective is not None]
-    return known(float(np.mean(known_scores))) if known_scores else NO_CHECKED_RUN
+    scores = table.columns["objective"]
+    found = scores[~np.isnan(scores) & (numbers_of(table.runs, "vacuous") == 0)]
+    return known(float(np.mean(found))) if len(found) else NO_CHECKED_RUN
 
 
 def _unknown_because(table: ArmTable) -> dict[str, str]:
     """The most common reason why each metric is missing from some runs."""
-    # Runs that lack the same things share one mapping, so there are few to look at.
-    mappings = {id(run.reasons): run.reasons for run in table.runs}
-    weights = Counter(id(run.reasons) for run in table.runs)
     reasons: dict[str, Counter[str]] = {}
-    for key, mapping in mappings.items():
+    for mapping, runs in count_reasons(table.runs):
         for metric, reason in mapping.items():
-            reasons.setdefault(metric, Counter())[reason] += weights[key]
+            reasons.setdefault(metric, Counter())[reason] += runs
     return {metric: counts.most_common(1)[0][0] for metric, counts in reasons.items()}
 
 
@@ -126,11 +130,11 @@ def _total(cost: Description, known_sum: float) -> Quantity:
     return known(known_sum)
 
 
-def _paid(attempts: Sequence[float | None]) -> Quantity:
-    silent = sum(usd is None for usd in attempts)
+def _paid(attempts: Column) -> Quantity:
+    silent = int(np.isnan(attempts).sum())
     if silent:
         return unknown(f"the cost of {silent} of {len(attempts)} attempts is unknown")
-    return known(sum(usd for usd in attempts if usd is not None))
+    return known(running_total(attempts))
 
 
 def _solved_per_dollar(successes: int, passed: Description, total_cost: Quantity) -> Quantity:
@@ -159,7 +163,9 @@ def _reliability(table: ArmTable) -> tuple[dict[int, float], dict[int, float]]:
     """Both estimators for every k that all tasks can answer, averaged over tasks with equal weight."""
     attempts, passes = table.known_per_task("passed"), table.sum_per_task("passed")
     # Many tasks share an outcome such as "4 of 5"; each is computed once.
-    outcomes = Counter((int(made), int(passed)) for made, passed in zip(attempts, passes, strict=True))
+    most = int(attempts.max(initial=0)) + 1
+    found, first, tasks = np.unique(attempts * most + passes.astype(np.intp), return_index=True, return_counts=True)
+    outcomes = Counter({divmod(int(found[place]), most): int(tasks[place]) for place in np.argsort(first)})
     largest = min((made for made, _ in outcomes), default=0)
     sums = np.zeros((2, largest))
     for (made, passed), number in outcomes.items():

@@ -4,6 +4,7 @@ task.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from itertools import chain, compress
 from operator import attrgetter
 
@@ -12,8 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from outweigh.compare.composite_columns import adjust_costs, composite_column
 from outweigh.compare.missing_judgments import TWO_ARMS, FillRule, complete_judging
+from outweigh.compare.run_columns import KEPT_COLUMNS, Computed, StoredAttempts, is_stored, names_of, numbers_of
 from outweigh.errors import quote_names
+from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import (
     COST_SIGNALS,
     EVEN,
@@ -90,6 +94,8 @@ def tabulate_arm(
     metrics: tuple[Metric, ...] = METRICS,
 ) -> ArmTable:
     """Lay an arm out as columns, dropping nothing: what is not counted goes to `excluded`."""
+    if isinstance(scores, StoredAttempts):
+        return tabulate_stored(name, scores, {}, metrics)
     runs = [score for score in scores if score.counted]
     tasks = {task: place for place, task in enumerate(dict.fromkeys(run.task_id for run in runs))}
     columns = {
@@ -108,6 +114,31 @@ def tabulate_arm(
         },
         metrics=metrics,
         ranges=_ranges(runs),
+    )
+
+
+def tabulate_stored(
+    name: str,
+    attempts: StoredAttempts,
+    composites: Mapping[str, Callable[[], Column]],
+    metrics: tuple[Metric, ...] = METRICS,
+) -> ArmTable:
+    """The same for an arm that is stored as columns, which are read when they are asked for."""
+    runs = attempts.counted
+    tasks = names_of(runs, "task_id")
+    stored = {metric.name: partial(numbers_of, runs, metric.name) for metric in metrics if metric.formula is not None}
+    unknown = partial(np.full, len(runs), np.nan)
+    others = dict.fromkeys(
+        ("composite", "composite_even", "deciding_judge_score", TRIGGER_RECALL, NO_FALSE_TRIGGER), unknown
+    )
+    return ArmTable(
+        name=name,
+        runs=runs,
+        excluded=attempts.excluded,
+        tasks=tuple(tasks.values),
+        task_of=tasks.codes.astype(np.intp),
+        columns=Computed({**stored, **others, **composites}, KEPT_COLUMNS),
+        metrics=metrics,
     )
 
 
@@ -185,6 +216,42 @@ def select_tasks(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskM
     return TaskMoments(means=moments.means[keep], variances=moments.variances[keep], counts=moments.counts[keep])
 
 
+def checksums_by_task(arm: ArmTable) -> dict[str, set[str]]:
+    """The known checksums of every task, as its runs name them."""
+    tasks, checksums = names_of(arm.runs, "task_id"), names_of(arm.runs, "task_checksum")
+    found: dict[str, set[str]] = {}
+    if set(checksums.values) <= {None}:
+        return found
+    pairs = tasks.codes.astype(np.int64) * len(checksums.values) + checksums.codes
+    for pair in np.unique(pairs).tolist():
+        task, checksum = divmod(pair, len(checksums.values))
+        if checksums.values[checksum] is not None:
+            found.setdefault(tasks.values[task], set()).add(checksums.values[checksum])
+    return found
+
+
+def cost_provenances(arm: ArmTable) -> set[CostProvenance]:
+    """Where the costs of the runs whose cost is known come from."""
+    found = names_of(arm.runs, "cost_provenance")
+    known = ~np.isnan(arm.columns["cost_usd"])
+    return {found.values[code] for code in np.unique(found.codes[known]).tolist()}
+
+
+def estimated_runs(arm: ArmTable, metric: str | None = None) -> int:
+    """How many counted runs estimate some metric, or this one. Runs that are stored as columns estimate none."""
+    if is_stored(arm.runs):
+        return 0
+    return sum(bool(run.ranges) if metric is None else metric in run.ranges for run in arm.runs)
+
+
+def places_of_tasks(arm: ArmTable, other: ArmTable) -> Index:
+    """For every task of an arm its place in the other, -1 where it is not there."""
+    if arm.tasks == other.tasks:
+        return np.arange(len(arm.tasks))
+    places = {task: place for place, task in enumerate(other.tasks)}
+    return np.fromiter((places.get(task, -1) for task in arm.tasks), np.intp, len(arm.tasks))
+
+
 def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
     """For every task with counted runs in both arms, its place in the baseline and in the candidate."""
     if baseline.tasks == candidate.tasks:
@@ -209,6 +276,9 @@ class CompositeScorer:
         self._reference_arm = reference_arm
         self._metrics = metrics
         self._profile = profile
+        self._stored = {name: scores for name, scores in arms.items() if isinstance(scores, StoredAttempts)}
+        if self._stored:
+            arms = dict.fromkeys(arms, ())
         self._references = _references(arms[reference_arm])
         judging = complete_judging(arms, filling)
         self._judging = judging
@@ -226,6 +296,8 @@ class CompositeScorer:
 
         `deciding_judge_score` is a column, and no metric: it is `judge_score` without judges who may not decide.
         """
+        if name in self._stored:
+            return self._tabulate_stored(name)
         table = tabulate_arm(
             name,
             self._judging.arms[name],
@@ -244,6 +316,38 @@ class CompositeScorer:
     def unequally_judged(self) -> tuple[str, ...]:
         """Tasks whose judge scores are left out, because some of their runs lack a judge or a pass that others have."""
         return tuple(self._undecided_tasks)
+
+    def _tabulate_stored(self, name: str) -> ArmTable:
+        """An arm that is stored as columns. Nobody judged its runs: those that are judged are read one by one."""
+        attempts = self._stored[name]
+        plain = tabulate_stored(name, attempts, {}, self._metrics)
+        adjustment: Column | float = 0.0
+        if name != self._reference_arm and self._profile.cost_weight:
+            reference = tabulate_stored(self._reference_arm, self._stored[self._reference_arm], {}, self._metrics)
+            adjustment = self._adjust(plain, reference)
+        rows = len(plain.runs)
+        composites = {
+            "composite": partial(composite_column, plain.columns, rows, self._profile, adjustment),
+            "composite_even": partial(composite_column, plain.columns, rows, EVEN, 0.0),
+        }
+        return tabulate_stored(name, attempts, composites, self._metrics)
+
+    def _adjust(self, arm: ArmTable, reference: ArmTable) -> Column:
+        rows = places_of_tasks(arm, reference)
+        known = rows >= 0
+        # A task that the reference lacks gets a place after all of its own, and so no mean.
+        owners = np.where(known, rows, len(reference.tasks))[arm.task_of]
+        found = adjust_costs(
+            arm.columns,
+            owners,
+            reference.columns,
+            reference.task_of,
+            len(reference.tasks) + 1,
+            self._profile.cost_weight,
+        )
+        self._left_out.update({signal: runs for signal, runs in found.left_out.items() if runs})
+        self._unadjusted += found.unadjusted
+        return found.values
 
     @property
     def judging_notes(self) -> tuple[str, ...]:

@@ -2,17 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
-from outweigh.compare.arm_table import ArmTable, CompositeScorer, keep_tasks
-from outweigh.compare.deltas import Delta, Pairing, TaskComparison, compare_tasks, compute_deltas, pair_runs
+from outweigh.compare.arm_table import (
+    ArmTable,
+    CompositeScorer,
+    checksums_by_task,
+    cost_provenances,
+    estimated_runs,
+    keep_tasks,
+)
+from outweigh.compare.deltas import Delta, Pairing, TaskTable, compare_tasks, compute_deltas, pair_runs
 from outweigh.compare.evidence import Evidence, SetAsideTask
 from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
 from outweigh.compare.judge_calls import JudgeCallFact
+from outweigh.compare.run_columns import count_values
 from outweigh.compare.scan_summary import ArmScan, summarise_scans
 from outweigh.compare.setup_summary import MOST_EXCLUDED_LISTED, SetupSummary
 from outweigh.compare.setup_use import ItemUse, changed_use, use_warnings
@@ -52,7 +61,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     profile: Profile
     pairing: Pairing
     deltas: Mapping[str, Delta]
-    tasks: tuple[TaskComparison, ...]
+    tasks: TaskTable
     discordance: Discordance
     agent_kinds: frozenset[AgentKind]
     same_configuration: bool
@@ -78,8 +87,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     @property
     def is_of_triggers(self) -> bool:
         """Whether all runs are of trigger cases."""
-        runs = (*self.baseline_table.runs, *self.candidate_table.runs)
-        return bool(runs) and all(run.should_fire is not None for run in runs)
+        found = self._values("should_fire")
+        return bool(found) and None not in found
 
     @property
     def simulated(self) -> bool:
@@ -89,14 +98,18 @@ class Comparison(Struct, frozen=True, kw_only=True):
     @property
     def without_checks(self) -> bool:
         """Whether no counted run of either arm had any check to fail."""
-        runs = (*self.baseline_table.runs, *self.candidate_table.runs)
-        return bool(runs) and all(run.vacuous for run in runs)
+        return self._values("vacuous") == {True}
+
+    def _values(self, field: str) -> set[object]:
+        """The values that counted runs of either arm have."""
+        return {value for arm in (self.baseline_table, self.candidate_table) for value in count_values(arm.runs, field)}
 
     @property
     def fewest_repeats(self) -> int:
         """Counted runs of the thinnest task-arm among tasks that both arms attempted."""
-        shared = [task for task in self.tasks if task.baseline.present and task.candidate.present]
-        return min((min(task.baseline.runs, task.candidate.runs) for task in shared), default=0)
+        before, after = self.tasks.baseline, self.tasks.candidate
+        shared = before.present & after.present
+        return int(np.minimum(before.runs, after.runs)[shared].min()) if shared.any() else 0
 
 
 def compare_arms(
@@ -123,7 +136,9 @@ def compare_arms(
     setups = {name: evidence.setups[name] for name in arms if name in evidence.setups}
     uses = [setups[name].use for name in arms if name in setups]
     used = changed_use(uses[0], uses[1], changed_skills) if len(uses) == len(arms) else ()
-    asked_about_use = any(score.should_fire is not None for scores in arms.values() for score in scores)
+    asked_about_use = any(
+        expected is not None for table in (before, after) for expected in _all_values(table, "should_fire")
+    )
     return Comparison(
         baseline=summarise(before, evidence.changes.get(baseline, ()), evidence.components.get(baseline, ())),
         candidate=summarise(after, evidence.changes.get(candidate, ()), evidence.components.get(candidate, ())),
@@ -134,7 +149,7 @@ def compare_arms(
         deltas=compute_deltas(before, after, pairing),
         tasks=compare_tasks(before, after),
         discordance=_discordance(before, after, pairing),
-        agent_kinds=frozenset(score.agent_kind for scores in arms.values() for score in scores),
+        agent_kinds=frozenset(kind for table in (before, after) for kind in _all_values(table, "agent_kind")),
         same_configuration=_same_configuration(before, after),
         changed_tasks=_changed_tasks(before, after),
         unequally_judged=composer.unequally_judged,
@@ -166,6 +181,11 @@ def compare_arms(
     )
 
 
+def _all_values(arm: ArmTable, field: str) -> set[Any]:
+    """The values that runs have, whether or not they count."""
+    return {value for runs in (arm.runs, arm.excluded) for value in count_values(runs, field)}
+
+
 def _compare_triggers(evidence: Evidence, baseline: str, candidate: str, profile: Profile) -> Comparison | None:
     """The same arms on trigger cases, by the hash of all their runs; None where an arm has none of them."""
     cases = evidence.triggers
@@ -194,7 +214,7 @@ def keep_tasks_of(comparison: Comparison, tasks: Set[str]) -> Comparison:
         baseline_table=before,
         candidate_table=after,
         pairing=pair_runs(before, after),
-        tasks=tuple(task for task in comparison.tasks if task.task_id in tasks),
+        tasks=compare_tasks(before, after),
     )
 
 
@@ -215,15 +235,18 @@ def _discordance(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> D
 
 
 def _same_configuration(baseline: ArmTable, candidate: ArmTable) -> bool:
-    ours, theirs = ({run.arm_fingerprint for run in arm.runs} for arm in (baseline, candidate))
+    ours, theirs = (set(count_values(arm.runs, "arm_fingerprint")) for arm in (baseline, candidate))
     return ours == theirs and len(ours) == 1 and None not in ours
 
 
 def _changed_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[str, ...]:
-    checksums: dict[str, set[str | None]] = {}
-    for run in (*baseline.runs, *candidate.runs):
-        checksums.setdefault(run.task_id, set()).add(run.task_checksum)
-    return tuple(task_id for task_id, seen in checksums.items() if len(seen - {None}) > 1)
+    found = [checksums_by_task(arm) for arm in (baseline, candidate)]
+    shared = found[1].keys() & found[0].keys()
+    changed = {task for checksums in found for task, seen in checksums.items() if len(seen) > 1}
+    changed |= {task for task in shared if found[0][task] != found[1][task]}
+    return (
+        tuple(task for task in dict.fromkeys((*baseline.tasks, *candidate.tasks)) if task in changed) if changed else ()
+    )
 
 
 def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
@@ -231,13 +254,11 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
         yield "both arms have the same fingerprint: they are the same configuration, so any difference is noise."
     if changed := _changed_tasks(baseline, candidate):
         yield f"task {quote_names(changed)} changed between runs (its checksum differs): those runs are not comparable."
-    ours, theirs = (
-        {run.cost_provenance.kind for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
-    )
+    ours, theirs = ({provenance.kind for provenance in cost_provenances(arm)} for arm in (baseline, candidate))
     if ours and theirs and ours != theirs:
         yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."
     for arm in (baseline, candidate):
-        if estimated := sum(bool(run.ranges) for run in arm.runs):
+        if estimated := estimated_runs(arm):
             yield (
                 f"the tokens of {estimated} of {len(arm.runs)} runs of {arm.name} are estimated, because answers were "
                 "stopped, cut or not counted; the sensitivity of the verdict includes what they may be at most."

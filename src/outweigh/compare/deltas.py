@@ -3,13 +3,17 @@ pairs, over tasks and task by task.
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, overload
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks
+from outweigh.compare.run_columns import Computed, count_values, last_by_task, names_of, numbers_of
+from outweigh.model.failure import Status
 from outweigh.score.metrics import Metric
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Quantity, known, unknown
@@ -18,14 +22,16 @@ from outweigh.stats.sample import mean, median
 
 def task_families(baseline: ArmTable, candidate: ArmTable) -> Mapping[str, str] | None:
     """The family of every task, when the records name several; a task without a name is its own family."""
-    named = {run.task_id: run.family or run.task_id for arm in (baseline, candidate) for run in arm.runs}
+    if not any(family for arm in (baseline, candidate) for family in count_values(arm.runs, "family")):
+        return None
+    named = {task: family or task for arm in (baseline, candidate) for task, family in last_by_task(arm.runs, "family")}
     families = set(named.values())
     return named if 1 < len(families) < len(named) else None
 
 
 def single_family(baseline: ArmTable, candidate: ArmTable) -> str | None:
     """The name of the family that all tasks belong to, where there is just one and it has a name."""
-    names = {run.family for arm in (baseline, candidate) for run in arm.runs}
+    names = {family for arm in (baseline, candidate) for family in count_values(arm.runs, "family")}
     return names.pop() if len(names) == 1 else None
 
 
@@ -69,7 +75,11 @@ def count_missing_runs(arm: ArmTable, other: ArmTable) -> MissingRuns:
     expected = sum(max(number, theirs.get(task, 0)) for task, number in mine.items())
     return MissingRuns(
         excluded=len(arm.excluded),
-        retried=sum(run.attempt - 1 for run in (*arm.runs, *arm.excluded)),
+        retried=sum(
+            (attempt - 1) * runs
+            for attempts in (arm.runs, arm.excluded)
+            for attempt, runs in count_values(attempts, "attempt").items()
+        ),
         absent=expected - sum(mine.values()),
         expected=expected,
     )
@@ -77,7 +87,10 @@ def count_missing_runs(arm: ArmTable, other: ArmTable) -> MissingRuns:
 
 def recorded_runs(arm: ArmTable) -> Mapping[str, int]:
     """How many runs of each task the arm has a record of, counted or not; stale ones are not missing."""
-    return Counter(run.task_id for run in (*arm.runs, *arm.excluded, *arm.stale))
+    found: Counter[str] = Counter()
+    for runs in (arm.runs, arm.excluded, arm.stale):
+        found.update(count_values(runs, "task_id"))
+    return found
 
 
 class Unpaired(NamedTuple):
@@ -140,7 +153,10 @@ def _repeat_places(baseline: ArmTable, candidate: ArmTable) -> _Places:
     Those of the same number do. Two arms may have no number in common: held-out repeats are counted on from those
     before them, and so are runs that a baseline was given for a later version. They are matched in their order.
     """
-    mine, theirs = (sorted({run.repeat for run in (*arm.runs, *arm.excluded)}) for arm in (baseline, candidate))
+    mine, theirs = (
+        sorted({*count_values(arm.runs, "repeat"), *count_values(arm.excluded, "repeat")})
+        for arm in (baseline, candidate)
+    )
     if set(mine) & set(theirs):
         mine = theirs = sorted({*mine, *theirs})
     first, second = ({repeat: place for place, repeat in enumerate(repeats)} for repeats in (mine, theirs))
@@ -157,7 +173,8 @@ def _keys(baseline: ArmTable, candidate: ArmTable, places: _Places) -> tuple[Ind
 
 def _key(arm: ArmTable, tasks: dict[str, int], places: Mapping[int, int], most: int) -> Index:
     numbers = np.array([tasks[task] for task in arm.tasks], dtype=np.intp)
-    of_runs = np.fromiter((places[run.repeat] for run in arm.runs), np.intp, len(arm.runs))
+    repeats = names_of(arm.runs, "repeat")
+    of_runs = np.array([places[repeat] for repeat in repeats.values], dtype=np.intp)[repeats.codes]
     return numbers[arm.task_of] * most + of_runs if len(arm.runs) else of_runs
 
 
@@ -165,18 +182,38 @@ def _unpaired(arm: ArmTable, other: ArmTable, matched: Index, places: _Places) -
     alone = np.ones(len(arm.runs), dtype=bool)
     alone[matched] = False
     mine, theirs = places
-    lost = {(run.task_id, theirs[run.repeat]): run for run in other.excluded}
-    runs = [arm.runs[row] for row in np.flatnonzero(alone).tolist()]
+    lost = {(trial.task, theirs[trial.repeat]): trial for trial in _trials(other.excluded)}
     return [
         *(
-            Unpaired(run.task_id, run.arm, run.repeat, _why(lost.get((run.task_id, mine[run.repeat])), other.name))
-            for run in runs
+            Unpaired(trial.task, arm.name, trial.repeat, _why(lost.get((trial.task, mine[trial.repeat])), other.name))
+            for trial in _trials(arm.runs, np.flatnonzero(alone))
         ),
-        *(Unpaired(run.task_id, run.arm, run.repeat, f"excluded: {run.status.value}") for run in arm.excluded),
+        *(
+            Unpaired(trial.task, arm.name, trial.repeat, f"excluded: {trial.status.value}")
+            for trial in _trials(arm.excluded)
+        ),
     ]
 
 
-def _why(partner: Score | None, other: str) -> str:
+class _EndedTrial(NamedTuple):
+    """What names a run within its arm, and how it ended."""
+
+    task: str
+    repeat: int
+    status: Status
+
+
+def _trials(runs: Sequence[Score], rows: Index | None = None) -> Iterator[_EndedTrial]:
+    """All of these runs, or those in some rows."""
+    if rows is not None and not len(rows):
+        return
+    fields = [names_of(runs, field) for field in ("task_id", "repeat", "status")]
+    codes = [(field.codes if rows is None else field.codes[rows]).tolist() for field in fields]
+    for task, repeat, status in zip(*codes, strict=True):
+        yield _EndedTrial(fields[0].values[task], fields[1].values[repeat], fields[2].values[status])
+
+
+def _why(partner: _EndedTrial | None, other: str) -> str:
     return f"no run in {other}" if partner is None else f"its partner in {other} is excluded: {partner.status.value}"
 
 
@@ -195,7 +232,9 @@ class Delta(Struct, frozen=True, kw_only=True):
 
 def compute_deltas(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Mapping[str, Delta]:
     """Every metric's delta, by its name in the JSON contract."""
-    return {metric.delta: _delta(metric, baseline, candidate, pairing) for metric in baseline.metrics}
+    return Computed(
+        {metric.delta: partial(_delta, metric, baseline, candidate, pairing) for metric in baseline.metrics}
+    )
 
 
 def task_deltas(metric: str, baseline: ArmTable, candidate: ArmTable) -> Column:
@@ -241,47 +280,127 @@ class TaskComparison(Struct, frozen=True, kw_only=True):
 
 
 NOTHING = unknown("no counted run")
+_MEANS = ("composite", "objective", "checks_passed")
 
 
-def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[TaskComparison, ...]:
-    """Every task that either arm has a record of."""
-    ours, theirs = _sides(baseline), _sides(candidate)
-    absent = _uncounted(0)
-    return tuple(
-        TaskComparison(task_id=task, baseline=ours.get(task, absent), candidate=theirs.get(task, absent))
-        for task in dict.fromkeys((*ours, *theirs))
-    )
+class TaskTable(Sequence[TaskComparison]):
+    """Every task that either arm has a record of, as arrays; a TaskComparison is made where one is asked for."""
 
+    def __init__(self, names: Sequence[str], baseline: "ArmTasks", candidate: "ArmTasks") -> None:
+        self.names = names
+        self.baseline = baseline
+        self.candidate = candidate
 
-def _sides(arm: ArmTable) -> dict[str, TaskSide]:
-    excluded = Counter(run.task_id for run in arm.excluded)
-    runs = arm.runs_per_task()
-    means = {metric: _complete_means(arm, metric) for metric in ("composite", "objective", "checks_passed")}
-    vacuous = {run.task_id for run in arm.runs if run.vacuous}
-    counted = {
-        task: TaskSide(
-            runs=int(runs[place]),
-            excluded=excluded[task],
-            composite=means["composite"][place],
-            objective=means["objective"][place],
-            checks_passed=means["checks_passed"][place],
-            vacuous=task in vacuous,
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, place: int) -> TaskComparison: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[TaskComparison]: ...
+    def __getitem__(self, place: int | slice) -> TaskComparison | Sequence[TaskComparison]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        number = range(len(self))[place]
+        return TaskComparison(
+            task_id=self.names[number], baseline=self.baseline.side(number), candidate=self.candidate.side(number)
         )
-        for place, task in enumerate(arm.tasks)
-    }
-    return counted | {task: _uncounted(number) for task, number in excluded.items() if task not in counted}
+
+    def __iter__(self) -> Iterator[TaskComparison]:
+        return (self[place] for place in range(len(self)))
+
+    def named(self, chosen: NDArray[np.bool_]) -> list[str]:
+        """The names of some tasks."""
+        return [self.names[place] for place in np.flatnonzero(chosen).tolist()]
 
 
-def _uncounted(excluded: int) -> TaskSide:
-    return TaskSide(
-        runs=0, excluded=excluded, composite=NOTHING, objective=NOTHING, checks_passed=NOTHING, vacuous=False
-    )
+class ArmTasks:
+    """One arm's side of every task. `place` is where a task stands in the arm's table, -1 where no run counts."""
+
+    def __init__(self, arm: ArmTable, place: Index, excluded: Index) -> None:
+        counted = place >= 0
+        self.excluded = excluded
+        self.runs = np.where(counted, np.append(arm.runs_per_task(), 0)[place], 0)
+        self.vacuous = np.append(_vacuous(arm), False)[place] & counted
+        self._arm = arm
+        self._place = place
+        self._means: Mapping[str, Callable[[int], Quantity]] = Computed(
+            {name: partial(_complete_means, arm, name) for name in _MEANS}
+        )
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Whether the arm has any record of each task, counted or not."""
+        present: NDArray[np.bool_] = self.runs + self.excluded > 0
+        return present
+
+    def means(self, metric: str) -> Column:
+        """The mean of a metric for every task; NaN where a run does not know it, and where no run counts."""
+        arm = self._arm
+        known = arm.known_per_task(metric) == arm.runs_per_task()
+        means: Column = np.append(np.where(known, arm.mean_per_task(metric), np.nan), np.nan)[self._place]
+        return means
+
+    def side(self, number: int) -> TaskSide:
+        """The arm's runs of one task."""
+        place = int(self._place[number])
+        means = {name: NOTHING if place < 0 else self._means[name](place) for name in _MEANS}
+        return TaskSide(
+            runs=int(self.runs[number]),
+            excluded=int(self.excluded[number]),
+            vacuous=bool(self.vacuous[number]),
+            **means,
+        )
 
 
-def _complete_means(arm: ArmTable, metric: str) -> list[Quantity]:
-    name = metric.replace("_", " ")
-    missing = arm.runs_per_task() - arm.known_per_task(metric)
-    return [
-        unknown(f"the {name} of {lost} of {runs} runs is unknown") if lost else known(float(value))
-        for value, lost, runs in zip(arm.mean_per_task(metric), missing, arm.runs_per_task(), strict=True)
+def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> TaskTable:
+    """Every task that either arm has a record of."""
+    lost = [count_values(arm.excluded, "task_id") for arm in (baseline, candidate)]
+    alone = [
+        [task for task in excluded if task not in known] if excluded else []
+        for excluded, known in zip(lost, (_task_set(baseline, lost[0]), _task_set(candidate, lost[1])), strict=True)
     ]
+    same = baseline.tasks == candidate.tasks and not any(alone)
+    names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
+    sides = [
+        ArmTasks(arm, _places(names, arm), _numbers(names, excluded))
+        for arm, excluded in zip((baseline, candidate), lost, strict=True)
+    ]
+    return TaskTable(names, sides[0], sides[1])
+
+
+def _task_set(arm: ArmTable, excluded: Mapping[str, int]) -> frozenset[str]:
+    return frozenset(arm.tasks) if excluded else frozenset()
+
+
+def _places(names: Sequence[str], arm: ArmTable) -> Index:
+    if names is arm.tasks or names == arm.tasks:
+        return np.arange(len(names))
+    places = {task: place for place, task in enumerate(arm.tasks)}
+    return np.fromiter((places.get(name, -1) for name in names), np.intp, len(names))
+
+
+def _numbers(names: Sequence[str], counts: Mapping[str, int]) -> Index:
+    found = np.zeros(len(names), dtype=np.intp)
+    if counts:
+        for place, name in enumerate(names):
+            if name in counts:
+                found[place] = counts[name]
+    return found
+
+
+def _vacuous(arm: ArmTable) -> NDArray[np.bool_]:
+    """Whether a run of each task had no checks."""
+    return np.bincount(arm.task_of, numbers_of(arm.runs, "vacuous"), len(arm.tasks)) > 0
+
+
+def _complete_means(arm: ArmTable, metric: str) -> Callable[[int], Quantity]:
+    name = metric.replace("_", " ")
+    means, runs = arm.mean_per_task(metric), arm.runs_per_task()
+    missing = runs - arm.known_per_task(metric)
+
+    def of_task(place: int) -> Quantity:
+        lost = missing[place]
+        return unknown(f"the {name} of {lost} of {runs[place]} runs is unknown") if lost else known(float(means[place]))
+
+    return of_task

@@ -29,7 +29,8 @@ AttemptKey = tuple[str, str, int, int]
 class ArmPart(Struct, frozen=True, kw_only=True):
     """One arm in one part. Places are those of records in the order of reading.
 
-    `first` is the place of its first run. `runs` count, `excluded` and `superseded` do not. `known` and `seen` say what
+    `first` is the place of its first run. `runs` count, `excluded` and `superseded` do not. `unusual` attempts are
+    judged, estimated, reused or of trigger cases, which takes them one by one. `known` and `seen` say what
     of the set-up was loaded and invoked, by task (compare/setup_use.py).
     """
 
@@ -37,6 +38,7 @@ class ArmPart(Struct, frozen=True, kw_only=True):
     runs: int
     excluded: int
     superseded: int
+    unusual: int
     records: int
     evidence_sum: bytes
     agents: tuple[tuple[AgentIdentity, int], ...]
@@ -87,6 +89,7 @@ def _arm_part(evidence: Evidence, arm: str, places: Mapping[AttemptKey, int]) ->
         runs=counted,
         excluded=len(scores) - counted,
         superseded=len(superseded),
+        unusual=sum(map(_is_unusual, (*scores, *superseded))),
         records=total.records,
         evidence_sum=total.encode(),
         agents=tuple(setup.agents.items()),
@@ -106,6 +109,10 @@ def _arm_part(evidence: Evidence, arm: str, places: Mapping[AttemptKey, int]) ->
         named_tiers=tuple(evidence.named_tiers.get(arm, ())),
         selected=tuple(sorted(evidence.selected.get(arm, ()))),
     )
+
+
+def _is_unusual(score: Score) -> bool:
+    return bool(score.judge_opinions or score.ranges or score.reused or score.should_fire is not None)
 
 
 def attempt_key(score: Score) -> AttemptKey:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, align_tasks, tabulate_arm, task_moments
 from outweigh.compare.evidence import Evidence
+from outweigh.compare.run_columns import is_stored
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.means import mean_interval
@@ -120,6 +121,8 @@ def set_stale_aside(
     fresh run, where the evidence is a part of the experiment alone. `remedy` is how to have the baseline run anew.
     """
     scores = evidence.arms.get(baseline, ())
+    if is_stored(scores):
+        return evidence  # an arm with reused runs is read run by run
     stale = find_stale(evidence, baseline, max_age_days, first_start)
     held = set(map(id, stale))
     if max_age_days is None:

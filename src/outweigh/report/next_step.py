@@ -3,11 +3,13 @@
 import shlex
 from itertools import chain
 
+import numpy as np
 from msgspec import Struct
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import TaskComparison
 from outweigh.compare.pilot import read_pilot
+from outweigh.compare.run_columns import numbers_of
 from outweigh.errors import EvidenceError
 from outweigh.report.formatting import count_of, format_dollars, option_words
 from outweigh.verdict.decision import Decision, GateState, RequiredSample, Verdict
@@ -168,7 +170,7 @@ def unjudged_runs(verdict: Verdict, comparison: Comparison) -> int:
     if not waits:
         return 0
     tables = (comparison.baseline_table, comparison.candidate_table)
-    return sum(run.judge_score is None for table in tables for run in table.runs)
+    return sum(int(np.isnan(numbers_of(table.runs, "judge_score")).sum()) for table in tables)
 
 
 def describe_needs(needs: RequiredSample, *, simulated: bool) -> str:
@@ -191,15 +193,17 @@ def _names(comparison: Comparison) -> tuple[str, str]:
 
 def _lost_task(comparison: Comparison) -> TaskComparison | None:
     """The task on which the candidate lost most of its checks."""
-    scores = ((task, task.baseline.objective.value, task.candidate.objective.value) for task in comparison.tasks)
-    lost = {task: after - before for task, before, after in scores if before is not None and after is not None}
-    worst = min(lost, key=lambda task: (lost[task], task.task_id), default=None)
-    return worst if worst is not None and lost[worst] < 0 else None
+    tasks = comparison.tasks
+    fall = tasks.candidate.means("objective") - tasks.baseline.means("objective")
+    if not (fall < 0).any():
+        return None
+    return tasks[min(np.flatnonzero(fall == np.nanmin(fall)).tolist(), key=tasks.names.__getitem__)]
 
 
 def _first_repeat(comparison: Comparison, task: TaskComparison, arm: str) -> int:
     """A run that shows the loss: the baseline's that passed, the candidate's that did not; else the first."""
     table = comparison.baseline_table if arm == comparison.baseline.name else comparison.candidate_table
-    runs = [run for run in table.runs if run.task_id == task.task_id]
-    wanted = 1.0 if arm == comparison.baseline.name else 0.0
-    return next((run.repeat for run in runs if run.passed == wanted), runs[0].repeat)
+    rows = np.flatnonzero(table.task_of == table.tasks.index(task.task_id))
+    repeats, passed = numbers_of(table.runs, "repeat")[rows], table.columns["passed"][rows]
+    wanted = repeats[passed == (1.0 if arm == comparison.baseline.name else 0.0)]
+    return int(wanted[0] if len(wanted) else repeats[0])

@@ -105,7 +105,7 @@ def _headline(verdict: Verdict, comparison: Comparison, width: int) -> str:
 def _size(comparison: Comparison) -> str:
     """`12 tasks × 5 repeats`, or tasks and runs where not all tasks have as many."""
     tasks = len(comparison.tasks)
-    counts = {side.runs for task in comparison.tasks for side in (task.baseline, task.candidate)}
+    counts = {*comparison.tasks.baseline.runs.tolist(), *comparison.tasks.candidate.runs.tolist()}
     shape = f"{tasks:,} {'task' if tasks == 1 else 'tasks'}"
     if len(counts) == 1:
         repeats = counts.pop()

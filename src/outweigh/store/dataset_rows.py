@@ -5,6 +5,7 @@ column, `details`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -45,7 +46,7 @@ STARTED_AT = "started_at"
 _CONTINUOUS = frozenset({"duration_seconds", "cost_usd", "paid_usd", "cache_normalised_cost_usd"})
 """Columns in which hardly any value comes twice, so a dictionary of them would be as long as they are."""
 
-_decode_reasons = msgspec.json.Decoder(dict[str, str]).decode
+decode_reasons = msgspec.json.Decoder(dict[str, str]).decode
 
 
 class RunDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,6 +60,7 @@ class RunDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stated: StatedResult | None = None
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_DETAILS = RunDetails()
 _decode_details = msgspec.json.Decoder(RunDetails).decode
 
@@ -131,7 +133,11 @@ class ScoreReader:
 
     def read(self, table: Any) -> Iterator[Score]:
         """Every row as a score."""
-        columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in rows_schema().names}
+        columns: dict[str, list[Any]] = {
+            name: table.column(name).to_pylist() for name in rows_schema().names if name != STARTED_AT
+        }
+        # pyarrow makes moments by pandas where that is installed, which takes a second to load.
+        columns[STARTED_AT] = [_moment(each) for each in table.column(STARTED_AT).cast("int64").to_pylist()]
         columns.update(self._typed(columns))
         del columns[ROLE]
         names = tuple(columns)
@@ -157,8 +163,12 @@ class ScoreReader:
 
     def _shared(self, text: str) -> Mapping[str, str]:
         if text not in self._reasons:
-            self._reasons[text] = _decode_reasons(text)
+            self._reasons[text] = decode_reasons(text)
         return self._reasons[text]
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
 
 
 def _whole(value: float | None) -> float | None:

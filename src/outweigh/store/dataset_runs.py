@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from heapq import merge
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -12,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outweigh.errors import EvidenceError, requires_extra
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentKind
+from outweigh.model.usage import CostProvenance
 from outweigh.score.run_score import Score
-from outweigh.store.dataset_rows import ScoreReader
+from outweigh.store.dataset_rows import ScoreReader, decode_reasons
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -90,17 +94,21 @@ class StoredRuns(Sequence[Score]):
         found = np.empty(len(self), dtype=np.float64)
 
         def fill(rows: slice, group: RowGroup) -> None:
-            column = group.file.read(group.number, [field]).column(0)
-            found[rows] = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+            found[rows] = _as_numbers(group.file.read(group.number, [field]).column(0))
 
         self._for_each_group(fill)
         return found
 
-    def names(self, field: str) -> tuple[list[str | None], Codes]:
+    def names(self, field: str) -> tuple[list[Any], Codes]:
         """A column of names: the different ones, and the place of every run's own among them."""
+        names, codes = self._names(field)
+        read = _READ_NAMES.get(field)
+        return (names if read is None else [None if name is None else read(name) for name in names]), codes
+
+    def _names(self, field: str) -> tuple[list[Any], Codes]:
         found = np.empty(len(self), dtype=np.int32)
-        places: dict[str | None, int] = {}
-        pieces: dict[int, tuple[list[str | None], Codes]] = {}
+        places: dict[Any, int] = {}
+        pieces: dict[int, tuple[list[Any], Codes]] = {}
 
         def read(rows: slice, group: RowGroup) -> None:
             pieces[rows.start] = _encoded(group.file.read(group.number, [field], [field]).column(0))
@@ -141,11 +149,50 @@ class RunsByTask(Mapping[str, int]):
         return len(self._counts)
 
 
-def _encoded(column: Any) -> tuple[list[str | None], Codes]:
+def _as_numbers(column: Any) -> Numbers:
+    """Numbers with NaN where there is none; moments in seconds."""
+    if hasattr(column.type, "tz"):
+        seconds: Numbers = column.cast("int64").to_numpy(zero_copy_only=False) / _MICROSECONDS
+        return seconds
+    found: Numbers = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    return found
+
+
+_MICROSECONDS = 10**6
+_READ_NAMES: Mapping[str, Callable[[Any], Any]] = {
+    "status": Status,
+    "agent_kind": AgentKind,
+    "cost_provenance": CostProvenance,
+    "reasons": decode_reasons,
+}
+
+
+class StoredAttempts(Sequence[Score]):
+    """All attempts of an arm in the order of their trials, without those in whose place a later one stands."""
+
+    def __init__(self, counted: StoredRuns, excluded: StoredRuns) -> None:
+        self.counted = counted
+        self.excluded = excluded
+
+    def __len__(self) -> int:
+        return len(self.counted) + len(self.excluded)
+
+    def __iter__(self) -> Iterator[Score]:
+        return merge(self.counted, self.excluded, key=lambda score: (score.task_id, score.repeat))
+
+    @overload
+    def __getitem__(self, place: int) -> Score: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Score]: ...
+    def __getitem__(self, place: int | slice) -> Score | Sequence[Score]:
+        return list(self)[place]
+
+
+def _encoded(column: Any) -> tuple[list[Any], Codes]:
     """The names of a column and the place of every row's own; None is the last of them where a row has none."""
-    places: dict[str | None, int] = {}
+    places: dict[Any, int] = {}
     pieces = []
-    for chunk in column.chunks:
+    for chunk in (column if hasattr(column.type, "index_type") else column.dictionary_encode()).chunks:
         names = [*chunk.dictionary.to_pylist(), *([None] if chunk.null_count else [])]
         mapped = np.array([places.setdefault(name, len(places)) for name in names], dtype=np.int32)
         codes = chunk.indices.fill_null(len(names) - 1) if chunk.null_count else chunk.indices

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from outweigh.compare.arm_table import checksums_by_task, estimated_runs
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
+from outweigh.compare.run_columns import count_values
 from outweigh.errors import quote_names
 from outweigh.model.corrections import CORRECTIONS_FILE
 from outweigh.model.failure import Status
@@ -58,8 +60,7 @@ def literal_blockers(comparison: Comparison) -> Iterator[str]:
     if drops := task_drops(comparison.baseline_table, comparison.candidate_table, ERROR_RATES.task_alarm).supported:
         names = quote_names([drop.task_id for drop in drops])
         yield f"the candidate is worse on task {names}, by more than chance explains."
-    tables = comparison.baseline_table, comparison.candidate_table
-    if estimated := sum(bool(run.ranges) for table in tables for run in table.runs):
+    if estimated := estimated_runs(comparison.baseline_table) + estimated_runs(comparison.candidate_table):
         yield (
             f"the tokens of {estimated} runs are estimated, and this rule cannot weigh what they may be at most. Run "
             "them again."
@@ -69,14 +70,15 @@ def literal_blockers(comparison: Comparison) -> Iterator[str]:
 
 def evidence_blockers(comparison: Comparison) -> Iterator[str]:
     """Defects of the evidence that forbid a promotion under every policy, each with its way out."""
-    if missing := [task.task_id for task in comparison.tasks if not task.candidate.present]:
+    tasks = comparison.tasks
+    if missing := tasks.named(~tasks.candidate.present):
         yield f"the candidate has no run of task {quote_names(missing)}. Run it."
-    if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:
+    if vacuous := tasks.named(tasks.baseline.vacuous | tasks.candidate.vacuous):
         yield f"task {quote_names(vacuous)} has no checks, so it cannot support a promotion. Add a check."
     if misapplied := [
         f"{table.name} ({count}{_why(comparison, table.name)})"
         for table in (comparison.baseline_table, comparison.candidate_table)
-        if (count := sum(run.status is Status.ARM_NOT_APPLIED for run in table.excluded))
+        if (count := count_values(table.excluded, "status")[Status.ARM_NOT_APPLIED])
     ]:
         yield (
             f"runs of {' and '.join(misapplied)} did not have the set-up that their arm declares, or had another arm's "
@@ -137,13 +139,9 @@ def _unequal_losses(comparison: Comparison) -> Iterator[str]:
 def _same_content(comparison: Comparison) -> list[str]:
     """Tasks whose checksum an earlier task has already."""
     first: dict[str, str] = {}
-    for run in comparison.baseline_table.runs:
-        if run.task_checksum is not None:
-            first.setdefault(run.task_checksum, run.task_id)
-    return list(
-        dict.fromkeys(
-            run.task_id
-            for run in comparison.baseline_table.runs
-            if run.task_checksum is not None and first[run.task_checksum] != run.task_id
-        )
-    )
+    twins = []
+    for task, checksums in checksums_by_task(comparison.baseline_table).items():
+        others = [first.setdefault(checksum, task) for checksum in sorted(checksums)]
+        if any(other != task for other in others):
+            twins.append(task)
+    return twins

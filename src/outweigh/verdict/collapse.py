@@ -6,14 +6,18 @@ each task's runs could show at all. With more runs, one drop can be too deep for
 its size; that is tested beside the count, and both share one level.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable
-from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, task_outcomes
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks
+from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, rated_outcomes
+
+Runs = Sequence[float]
 
 DROP_LEVEL = 0.01
 """The level at which the drop of a single task counts."""
@@ -59,32 +63,108 @@ class CollapseTest(Struct, frozen=True, kw_only=True):
         return bool(self.dropped) and self.p_value is not None and self.p_value <= alpha
 
 
+class _Alike(NamedTuple):
+    """Tasks with the same outcomes, by their places; most tasks share theirs with many others."""
+
+    before: Runs
+    after: Runs
+    places: Sequence[int]
+
+
 def collapse_test(baseline: ArmTable, candidate: ArmTable) -> CollapseTest:
     """Find the tasks that both arms ran and whose drop has an exact p-value of at most 1 %, and test their number."""
-    return count_collapses(task_outcomes(baseline), task_outcomes(candidate))
+    places = align_tasks(baseline, candidate)
+    before, after = (_ArmOutcomes(arm, places[:, side]) for side, arm in enumerate((baseline, candidate)))
+    rated = (before.runs > 0) & (after.runs > 0)
+    plain = rated & before.is_plain & after.is_plain
+    alike = [
+        *_group(before, after, np.flatnonzero(plain)),
+        *(
+            _Alike(before.values(place), after.values(place), (place,))
+            for place in np.flatnonzero(rated & ~plain).tolist()
+        ),
+    ]
+    return _test_collapses(alike, lambda place: baseline.tasks[places[place, 0]])
+
+
+class _ArmOutcomes:
+    """The outcomes of an arm's tasks, in the order of the tasks of both arms.
+
+    An outcome is the objective of a counted run; one that ended in a crash or a timeout before its checks achieved
+    nothing. A task is plain where all of its outcomes are 0 or 1.
+    """
+
+    def __init__(self, arm: ArmTable, places: Index) -> None:
+        outcomes, owners = rated_outcomes(arm)
+        tasks = len(arm.tasks)
+        self.runs = np.bincount(owners, minlength=tasks)[places]
+        self.passes = np.bincount(owners, outcomes, tasks)[places].astype(np.intp)
+        self.is_plain = np.bincount(owners, (outcomes != 0) & (outcomes != 1), tasks)[places] == 0
+        self._places = places
+        self._outcomes, self._owners = outcomes, owners
+
+    def values(self, place: int) -> list[float]:
+        """The outcomes of one task."""
+        start, end = np.searchsorted(self._owners, [self._places[place], self._places[place] + 1])
+        found: list[float] = self._outcomes[start:end].tolist()
+        return found
+
+
+def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: Index) -> Iterator[_Alike]:
+    """The chosen tasks by how many runs they have, and how many of them passed."""
+    if not len(chosen):
+        return
+    parts = [part[chosen] for part in (before.runs, before.passes, after.runs, after.passes)]
+    most = max(int(part.max()) for part in parts) + 1
+    keys = ((parts[0] * most + parts[1]) * most + parts[2]) * most + parts[3]
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    for places in np.split(chosen[order], starts[1:]):
+        first = places[0]
+        yield _Alike(
+            _plain(int(before.runs[first]), int(before.passes[first])),
+            _plain(int(after.runs[first]), int(after.passes[first])),
+            places.tolist(),
+        )
+
+
+def _plain(runs: int, passes: int) -> list[float]:
+    return [1.0] * passes + [0.0] * (runs - passes)
 
 
 def count_collapses(before: Outcomes, after: Outcomes) -> CollapseTest:
     """The same for outcomes by task."""
     shared = [task for task in before if task in after]
-    dropped, lesser = [], []
-    for task in shared:
-        first, second = before[task], after[task]
-        means = sum(first) / len(first), sum(second) / len(second)
+    alike = [_Alike(before[task], after[task], (place,)) for place, task in enumerate(shared)]
+    return _test_collapses(alike, shared.__getitem__)
+
+
+def _test_collapses(alike: Sequence[_Alike], name: Callable[[int], str]) -> CollapseTest:
+    dropped: dict[int, DroppedTask] = {}
+    lesser: list[int] = []
+    for group in alike:
+        means = _mean(group.before), _mean(group.after)
         if means[1] >= means[0]:
             continue
-        p_value = _exact_p_value(first, second)
+        p_value = _exact_p_value(group.before, group.after)
         if p_value > DROP_LEVEL:
-            lesser.append(task)
-        else:
-            dropped.append(DroppedTask(task_id=task, before=means[0], after=means[1], p_value=p_value))
-    outcomes = [(before[task], after[task]) for task in shared]
+            lesser += group.places
+            continue
+        for place in group.places:
+            dropped[place] = DroppedTask(task_id=name(place), before=means[0], after=means[1], p_value=p_value)
+    in_order = [dropped[place] for place in sorted(dropped)]
     return CollapseTest(
-        dropped=tuple(dropped),
-        testable=sum(chance_of_a_drop(*both, DROP_LEVEL) > 0 for both in outcomes),
-        p_value=_p_value(dropped, outcomes),
-        lesser=tuple(lesser),
+        dropped=tuple(in_order),
+        testable=sum(
+            len(group.places) for group in alike if chance_of_a_drop(group.before, group.after, DROP_LEVEL) > 0
+        ),
+        p_value=_p_value(in_order, alike),
+        lesser=tuple(map(name, sorted(lesser))),
     )
+
+
+def _mean(outcomes: Runs) -> float:
+    return sum(outcomes) / len(outcomes)
 
 
 def is_collapse(before: float, after: float) -> bool:
@@ -92,35 +172,54 @@ def is_collapse(before: float, after: float) -> bool:
     return before - after >= COLLAPSE - 1e-9
 
 
-Runs = Sequence[float]
-
-
-def _p_value(dropped: Sequence[DroppedTask], outcomes: Sequence[tuple[Runs, Runs]]) -> float | None:
+def _p_value(dropped: Sequence[DroppedTask], alike: Sequence[_Alike]) -> float | None:
     """Chance of so many collapses, or of one drop so deep, if every task's outcomes were dealt to the arms at random.
 
     None where no task's runs could show a drop.
     """
-    if not any(chance_of_a_drop(*both, DROP_LEVEL) for both in outcomes):
+    if not any(chance_of_a_drop(group.before, group.after, DROP_LEVEL) for group in alike):
         return None
     if not dropped:
         return 1.0
     collapses = sum(task.collapsed for task in dropped)
-    counted = count_p_value(collapses, [chance_of_a_drop(*both, DROP_LEVEL, fall=COLLAPSE) for both in outcomes])
+    counted = _count_p_value(collapses, _chances(alike, DROP_LEVEL, COLLAPSE))
     lowest = min(task.p_value for task in dropped)
-    deepest = count_p_value(1, [chance_of_a_drop(*both, lowest) for both in outcomes])
+    deepest = _count_p_value(1, _chances(alike, lowest, 0.0))
     return min(1.0, counted / COUNT_SHARE, deepest / (1 - COUNT_SHARE))
+
+
+def _chances(alike: Sequence[_Alike], level: float, fall: float) -> Counter[float]:
+    """How many tasks have each chance of a drop."""
+    found: Counter[float] = Counter()
+    for group in alike:
+        found[chance_of_a_drop(group.before, group.after, level, fall=fall)] += len(group.places)
+    return found
 
 
 def count_p_value(count: int, chances: Sequence[float]) -> float:
     """Chance of at least so many events, each with its own probability (Poisson-binomial)."""
+    return _count_p_value(count, Counter(chances))
+
+
+def _count_p_value(count: int, chances: Mapping[float, int]) -> float:
     if not count:
         return 1.0
     law = np.ones(1)
-    for chance in chances:
+    for chance, tasks in chances.items():
         if chance > 0:
             # Beyond the count only the sum matters, so the law is kept short.
-            law = np.convolve(law, (1 - chance, chance))[: count + 1]
+            law = np.convolve(law, _binomial_law(tasks, chance, count))[: count + 1]
     return float(max(0.0, 1 - law[:count].sum()))
+
+
+def _binomial_law(tasks: int, chance: float, most: int) -> Column:
+    """The chances of 0, 1, … events among so many tasks, up to `most`."""
+    if chance >= 1:
+        return np.eye(1, min(tasks, most) + 1, tasks)[0] if tasks <= most else np.zeros(most + 1)
+    events = np.arange(1, min(tasks, most) + 1)
+    steps = np.log((tasks - events + 1) / events * (chance / (1 - chance)))
+    law: Column = np.exp(tasks * np.log1p(-chance) + np.concatenate([[0.0], np.cumsum(steps)]))
+    return law
 
 
 def _exact_p_value(before: Runs, after: Runs) -> float:

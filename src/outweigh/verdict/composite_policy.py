@@ -1,6 +1,6 @@
 """Policy `composite`: per-task composite deltas and hard regressions, as seed 001 states them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from msgspec import Struct
@@ -97,7 +97,7 @@ def _decide(
 
 
 def _regressions(
-    tasks: tuple[TaskComparison, ...], deltas: dict[str, float], thresholds: CompositeThresholds
+    tasks: Sequence[TaskComparison], deltas: dict[str, float], thresholds: CompositeThresholds
 ) -> Iterator[Regression]:
     for task in tasks:
         if not task.candidate.present:

@@ -2,13 +2,13 @@
 cache, or where costs come from.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, Column, align_tasks
-from outweigh.score.run_score import Score
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, cost_provenances
+from outweigh.compare.run_columns import moments_of, numbers_of
 from outweigh.stats.estimate import Unit, excludes
 from outweigh.stats.means import mean_interval
 from outweigh.stats.proportions import cliff_delta
@@ -19,8 +19,21 @@ ORDER_DEVIATIONS = 2.5
 """How far the order within tasks may be from a random one, in standard deviations; 1 in 80 random orders exceeds it."""
 
 CACHE_TOLERANCE = 0.10
-Moments = Mapping[str, Column]
-"""The times of runs, by task."""
+
+_TASKS_AT_ONCE = 100_000
+
+
+class Moments(Struct, frozen=True, kw_only=True, eq=False):
+    """The times of runs in order of their tasks, and how many of them each task has."""
+
+    times: Column
+    runs: Index
+
+    def by_task(self, tasks: Index, size: int) -> Column:
+        """A row for each of these tasks, which have so many runs each."""
+        starts = np.cumsum(self.runs) - self.runs
+        rows: Column = self.times[starts[tasks][:, None] + np.arange(size)]
+        return rows
 
 
 def cost_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
@@ -34,10 +47,7 @@ def dollars_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
 
 
 def _provenance_differs(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    ours, theirs = (
-        {run.cost_provenance.kind.value for run in arm.runs if run.cost_usd is not None}
-        for arm in (baseline, candidate)
-    )
+    ours, theirs = ({provenance.kind.value for provenance in cost_provenances(arm)} for arm in (baseline, candidate))
     if not ours or not theirs or ours == theirs:
         return None
     sources = f"{' and '.join(sorted(ours))} against {' and '.join(sorted(theirs))}"
@@ -52,9 +62,9 @@ def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
     moments = _moments(baseline, candidate)
     if moments is None:
         return None
-    ours, theirs = (np.concatenate(list(arm.values())) for arm in moments)
-    lag = cliff_delta(theirs, ours, level=0.95, unit=Unit.RUN).point
-    within = _lag_within_tasks(*moments)
+    ours, theirs = moments
+    lag = cliff_delta(theirs.times, ours.times, level=0.95, unit=Unit.RUN).point
+    within = _lag_within_tasks(align_tasks(baseline, candidate), ours, theirs)
     if lag is not None and abs(lag) > ORDER_TOLERANCE:
         place = ""
     elif within is not None:
@@ -68,48 +78,46 @@ def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
     )
 
 
-def _lag_within_tasks(ours: Moments, theirs: Moments) -> float | None:
+def _lag_within_tasks(shared: Index, ours: Moments, theirs: Moments) -> float | None:
     """How far one arm came after the other within tasks, from -1 to 1; None where that may be a random order.
 
     A task with a single run in an arm says nothing: where arms take turns, one of them is always first.
     """
-    lags, variances = [], []
-    for task in ours.keys() & theirs.keys():
-        before, after = ours[task], theirs[task]
-        if min(len(before), len(after)) < 2:
+    before, after = ours.runs[shared[:, 0]], theirs.runs[shared[:, 1]]
+    tasks = total = spread = 0.0
+    for size in set(zip(before.tolist(), after.tolist(), strict=True)):
+        if min(size) < 2:
             continue
-        lags.append(float(np.sign(after[:, None] - before[None, :]).mean()))
-        variances.append((len(before) + len(after) + 1) / (3 * len(before) * len(after)))
-    if not lags or abs(sum(lags)) <= ORDER_DEVIATIONS * sqrt(sum(variances)):
+        alike = shared[(before == size[0]) & (after == size[1])]
+        for start in range(0, len(alike), _TASKS_AT_ONCE):
+            some = alike[start : start + _TASKS_AT_ONCE]
+            earlier, later = ours.by_task(some[:, 0], size[0]), theirs.by_task(some[:, 1], size[1])
+            total += float(np.sign(later[:, :, None] - earlier[:, None, :]).mean(axis=(1, 2)).sum())
+        tasks += len(alike)
+        spread += len(alike) * (size[0] + size[1] + 1) / (3 * size[0] * size[1])
+    if not tasks or abs(total) <= ORDER_DEVIATIONS * sqrt(spread):
         return None
-    lag = sum(lags) / len(lags)
+    lag = total / tasks
     return lag if abs(lag) > ORDER_TOLERANCE else None
 
 
 def _moments(baseline: ArmTable, candidate: ArmTable) -> tuple[Moments, Moments] | None:
     """When the runs of both arms took place: by the clock, and by their position in the plan where an arm has none."""
-    arms = [[run for run in arm.runs if not run.reused] for arm in (baseline, candidate)]
-    for moment in (_clock, _position):
-        ours, theirs = (_by_task(runs, moment) for runs in arms)
-        if ours and theirs:
+    for field in ("started_at", "position"):
+        ours, theirs = (_moments_of(arm, field) for arm in (baseline, candidate))
+        if len(ours.times) and len(theirs.times):
             return ours, theirs
     return None
 
 
-def _by_task(runs: Sequence[Score], moment: Callable[[Score], float | None]) -> Moments:
-    found: dict[str, list[float]] = {}
-    for run in runs:
-        if (time := moment(run)) is not None:
-            found.setdefault(run.task_id, []).append(time)
-    return {task: np.array(times) for task, times in found.items()}
-
-
-def _clock(run: Score) -> float | None:
-    return None if run.started_at is None else run.started_at.timestamp()
-
-
-def _position(run: Score) -> float | None:
-    return None if run.position is None else float(run.position)
+def _moments_of(arm: ArmTable, field: str) -> Moments:
+    times = moments_of(arm.runs, field)
+    known = ~np.isnan(times) & (numbers_of(arm.runs, "reused") == 0)
+    times, owners = times[known], arm.task_of[known]
+    if len(owners) and (np.diff(owners) < 0).any():
+        order = np.argsort(owners, kind="stable")
+        times, owners = times[order], owners[order]
+    return Moments(times=times, runs=np.bincount(owners, minlength=len(arm.tasks)))
 
 
 def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:

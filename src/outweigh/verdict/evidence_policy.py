@@ -297,11 +297,10 @@ def _missing_tasks(comparison: Comparison) -> tuple[Regression, ...]:
     return tuple(
         Regression(
             kind=RegressionKind.MISSING_TASK,
-            task_id=task.task_id,
-            detail=f"task {task.task_id!r}: the candidate has no run of it",
+            task_id=task,
+            detail=f"task {task!r}: the candidate has no run of it",
         )
-        for task in comparison.tasks
-        if not task.candidate.present
+        for task in comparison.tasks.named(~comparison.tasks.candidate.present)
     )
 
 

@@ -5,6 +5,7 @@ counting them as failures would lead to another decision, the runs that are left
 """
 
 from collections.abc import Set
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
+from outweigh.compare.run_columns import Computed, join_runs
 from outweigh.model.failure import Status
 from outweigh.score.run_score import Score
 from outweigh.stats.hypothesis_tests import fisher_exact_p
@@ -78,17 +80,18 @@ def _with_failures(arm: ArmTable, asked: dict[str, Set[str]]) -> ArmTable:
     rows = np.fromiter((places[score.task_id] for score in lost), np.intp, len(lost))
     return replace(
         arm,
-        runs=[*arm.runs, *(_failed(score, checked=score.task_id in asked["passed"]) for score in lost)],
+        runs=join_runs(arm.runs, [_failed(score, checked=score.task_id in asked["passed"]) for score in lost]),
         excluded=[],
         superseded=[],
         tasks=tasks,
         task_of=np.concatenate([arm.task_of, rows]),
-        columns={
-            metric: np.concatenate([column, _values(lost, metric, asked.get(metric))])
-            for metric, column in arm.columns.items()
-        },
+        columns=Computed({metric: partial(_joined, arm, lost, metric, asked.get(metric)) for metric in arm.columns}),
         ranges={},
     )
+
+
+def _joined(arm: ArmTable, lost: list[Score], metric: str, asked: Set[str] | None) -> Column:
+    return np.concatenate([arm.columns[metric], _values(lost, metric, asked)])
 
 
 def _failed(score: Score, *, checked: bool) -> Score:

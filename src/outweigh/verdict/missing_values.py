@@ -6,7 +6,6 @@ the smallest and the largest that is known of its task in either arm, or of the 
 estimated amount lies between the ends of its own range.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -14,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, Column, Index
+from outweigh.compare.run_columns import count_values, last_by_task
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, WORTH, EffectScale
 from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
@@ -136,7 +136,7 @@ def _with_every_run(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[s
     """Both arms over all tasks that either has a record of, with a row of unknowns for every run that is missing."""
     arms = (baseline, candidate)
     lost, aside = (
-        [Counter(run.task_id for run in runs) for runs in both]
+        [count_values(runs, "task_id") for runs in both]
         for both in ((baseline.excluded, candidate.excluded), (baseline.stale, candidate.stale))
     )
     tasks = tuple(dict.fromkeys((*baseline.tasks, *candidate.tasks, *lost[0], *lost[1])))
@@ -216,7 +216,10 @@ def _estimated(arms: Arms, metric: str) -> int:
 def families_of_all_runs(baseline: ArmTable, candidate: ArmTable) -> Families:
     """The family of every task, also of those whose runs are all excluded."""
     return {
-        run.task_id: run.family or run.task_id for arm in (baseline, candidate) for run in (*arm.runs, *arm.excluded)
+        task: family or task
+        for arm in (baseline, candidate)
+        for runs in (arm.runs, arm.excluded)
+        for task, family in last_by_task(runs, "family")
     }
 
 

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import comb
 
+import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.arm_table import ArmTable, Column, Index
+from outweigh.compare.run_columns import names_of, numbers_of
 from outweigh.model.failure import Status
 from outweigh.stats.estimate import Alternative, Unit
 from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg, mann_whitney_test
@@ -76,14 +78,22 @@ def fisher_drop_p(runs_before: int, passes_before: int, runs_after: int, passes_
 def task_outcomes(arm: ArmTable) -> Outcomes:
     """The objective of every counted run; one that ended in a crash or a timeout before its checks achieved nothing."""
     found: Outcomes = defaultdict(list)
-    for run in arm.runs:
-        if run.vacuous:
-            continue
-        if run.objective is not None:
-            found[run.task_id].append(run.objective)
-        elif run.status is not Status.COMPLETED:
-            found[run.task_id].append(0.0)
+    outcomes, owners = rated_outcomes(arm)
+    for outcome, owner in zip(outcomes.tolist(), owners.tolist(), strict=True):
+        found[arm.tasks[owner]].append(outcome)
     return dict(found)
+
+
+def rated_outcomes(arm: ArmTable) -> tuple[Column, Index]:
+    """The same as an array with the place of every outcome's task, in order of tasks."""
+    objective, statuses = numbers_of(arm.runs, "objective"), names_of(arm.runs, "status")
+    ended = np.array([status is not Status.COMPLETED for status in statuses.values], dtype=bool)[statuses.codes]
+    rated = (numbers_of(arm.runs, "vacuous") == 0) & (~np.isnan(objective) | ended)
+    outcomes, owners = np.nan_to_num(objective[rated]), arm.task_of[rated]
+    if len(owners) and (np.diff(owners) < 0).any():
+        order = np.argsort(owners, kind="stable")
+        outcomes, owners = outcomes[order], owners[order]
+    return outcomes, owners
 
 
 def _mean(values: Sequence[float]) -> float:

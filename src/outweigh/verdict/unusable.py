@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from outweigh.compare.arm_table import NO_FALSE_TRIGGER, TRIGGER_RECALL, ArmTable, align_tasks
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
+from outweigh.compare.run_columns import count_reasons
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.confounding import cost_confounded, dollars_confounded, order_confounded
@@ -97,6 +98,8 @@ def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> Gat
 def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
     """Tasks that both arms ran and that this gate cannot compare: its metric is missing or 0 there."""
     shared = align_tasks(comparison.baseline_table, comparison.candidate_table)
+    if len(gate.tasks) == len(shared):
+        return ()
     kept, cases = set(gate.tasks), _cases(gate.gated.metric, comparison)
     names = (comparison.baseline_table.tasks[place] for place in shared[:, 0].tolist())
     return tuple(name for name in names if name not in kept and (cases is None or name in cases))
@@ -132,9 +135,7 @@ def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str
 
 def _why_not_priced(comparison: Comparison) -> str | None:
     """How to install the price list, where a run's cost is unknown only because it is missing."""
-    # Runs without the same metrics share one mapping, so there are few different ones.
-    lacking = {id(run.reasons): run.reasons for arm in _tables(comparison) for run in arm.runs}
-    reasons = (mapping.get("cost_usd", "") for mapping in lacking.values())
+    reasons = (mapping.get("cost_usd", "") for arm in _tables(comparison) for mapping, _ in count_reasons(arm.runs))
     return next((reason for reason in reasons if PRICES_NOT_INSTALLED in reason), None)
 
 

@@ -1,0 +1,187 @@
+"""A field of many runs at once: of scores in memory, and of runs that are stored as columns. One way to ask for both.
+
+A sequence of runs that is stored as columns answers `numbers` and `names` itself, without making a score of any run.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outweigh.score.run_score import Score
+
+Column = NDArray[np.float64]
+Index = NDArray[np.intp]
+Codes = NDArray[np.int32]
+_Value = TypeVar("_Value")
+
+KEPT_COLUMNS = 6
+"""So many columns of stored runs are kept in memory: a gate asks for the same few again and again."""
+
+
+class Names(NamedTuple):
+    """The different values of a field, and the place of every run's own among them."""
+
+    values: Sequence[Any]
+    codes: Codes
+
+    def counts(self) -> Counter[Any]:
+        """How many runs have each value."""
+        numbers = np.bincount(self.codes, minlength=len(self.values)).tolist()
+        return Counter({value: number for value, number in zip(self.values, numbers, strict=True) if number})
+
+
+@runtime_checkable
+class StoredColumns(Protocol):
+    """Runs that are stored as columns."""
+
+    def numbers(self, field: str) -> Column:
+        """A field of every run as a number; NaN where it is unknown."""
+
+    def names(self, field: str) -> tuple[Sequence[Any], Codes]:
+        """The different values of a field, and the place of every run's own among them."""
+
+
+@runtime_checkable
+class StoredAttempts(Protocol):
+    """All attempts of an arm that are stored as columns, apart by whether they count."""
+
+    @property
+    def counted(self) -> Sequence[Score]:
+        """The runs that count."""
+
+    @property
+    def excluded(self) -> Sequence[Score]:
+        """The runs that do not."""
+
+
+def is_stored(runs: Sequence[Score]) -> bool:
+    """Whether runs are stored as columns."""
+    return isinstance(runs, StoredColumns | StoredAttempts)
+
+
+def numbers_of(runs: Sequence[Score], field: str) -> Column:
+    """A field of every run as a number; NaN where it is unknown."""
+    if isinstance(runs, StoredColumns):
+        return runs.numbers(field)
+    # numpy reads None as NaN.
+    return np.array(list(map(attrgetter(field), runs)), dtype=np.float64)
+
+
+def moments_of(runs: Sequence[Score], field: str) -> Column:
+    """A time of every run as a number, in seconds where it is of the clock; NaN where it is unknown."""
+    if isinstance(runs, StoredColumns) or field != "started_at":
+        return numbers_of(runs, field)
+    return np.array([None if run.started_at is None else run.started_at.timestamp() for run in runs], dtype=np.float64)
+
+
+def names_of(runs: Sequence[Score], field: str) -> Names:
+    """The different values of a field that can be compared."""
+    if isinstance(runs, StoredColumns):
+        return Names(*runs.names(field))
+    places: dict[Any, int] = {}
+    values = map(attrgetter(field), runs)
+    codes = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int32, len(runs))
+    return Names(list(places), codes)
+
+
+def count_values(runs: Sequence[Score], field: str) -> Counter[Any]:
+    """How many runs have each value of a field."""
+    return names_of(runs, field).counts() if isinstance(runs, StoredColumns) else Counter(map(attrgetter(field), runs))
+
+
+def count_reasons(runs: Sequence[Score]) -> Iterator[tuple[Mapping[str, str], int]]:
+    """Why metrics are unknown, and in how many runs. Runs that lack the same share one mapping, so there are few."""
+    if isinstance(runs, StoredColumns):
+        values, codes = runs.names("reasons")
+        yield from zip(values, np.bincount(codes, minlength=len(values)).tolist(), strict=True)
+        return
+    mappings = {id(run.reasons): run.reasons for run in runs}
+    yield from ((mappings[key], number) for key, number in Counter(id(run.reasons) for run in runs).items())
+
+
+def last_by_task(runs: Sequence[Score], field: str) -> Iterator[tuple[str, Any]]:
+    """The value of every task's last run."""
+    tasks, found = names_of(runs, "task_id"), names_of(runs, field)
+    codes = np.zeros(len(tasks.values), dtype=np.int32)
+    codes[tasks.codes] = found.codes
+    return zip(tasks.values, map(found.values.__getitem__, codes.tolist()), strict=True)
+
+
+def mean_by_owner(column: Column, owners: Index, number: int) -> Column:
+    """Mean over the known values of every owner; NaN where there is none."""
+    known = ~np.isnan(column)
+    counts = np.bincount(owners[known], minlength=number)
+    sums = np.bincount(owners[known], column[known], number).astype(np.float64)
+    means: Column = np.full(number, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
+
+
+def running_total(numbers: Column) -> float:
+    """The sum in the order of the runs, as Python adds numbers up."""
+    return float(np.cumsum(numbers)[-1]) if len(numbers) else 0.0
+
+
+class Computed(Mapping[str, _Value]):
+    """Values by name that are computed when they are asked for; so many are kept, or all."""
+
+    def __init__(self, compute: Mapping[str, Callable[[], _Value]], kept: int | None = None) -> None:
+        self._compute = compute
+        self._kept = kept
+        self._found: dict[str, _Value] = {}
+
+    def __getitem__(self, name: str) -> _Value:
+        if name in self._found:
+            return self._found[name]
+        value = self._compute[name]()
+        self._found[name] = value
+        if self._kept is not None and len(self._found) > self._kept:
+            del self._found[next(iter(self._found))]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._compute)
+
+    def __len__(self) -> int:
+        return len(self._compute)
+
+
+def join_runs(runs: Sequence[Score], more: Sequence[Score]) -> Sequence[Score]:
+    """These runs and some more."""
+    return JoinedRuns(runs, more) if is_stored(runs) else [*runs, *more]
+
+
+class JoinedRuns(Sequence[Score]):
+    """Runs that are stored as columns, and some more after them."""
+
+    def __init__(self, stored: Sequence[Score], more: Sequence[Score]) -> None:
+        self._parts = (stored, more)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[Score]:
+        return chain.from_iterable(self._parts)
+
+    @overload
+    def __getitem__(self, place: int) -> Score: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Score]: ...
+    def __getitem__(self, place: int | slice) -> Score | Sequence[Score]:
+        return list(self)[place]
+
+    def numbers(self, field: str) -> Column:
+        """A field of every run as a number."""
+        return np.concatenate([numbers_of(runs, field) for runs in self._parts])
+
+    def names(self, field: str) -> tuple[Sequence[Any], Codes]:
+        """The different values of a field, and the place of every run's own among them."""
+        stored, more = (names_of(runs, field) for runs in self._parts)
+        places = {value: place for place, value in enumerate(stored.values)}
+        mapped = np.array([places.setdefault(value, len(places)) for value in more.values], dtype=np.int32)
+        return list(places), np.concatenate([stored.codes, mapped[more.codes]])
