@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, nan
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.deltas import TaskComparison, TaskTable
 from outweigh.errors import UsageError
 from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE
@@ -87,10 +88,17 @@ def test_a_task_the_candidate_never_ran_is_a_hard_regression() -> None:
 @pytest.mark.parametrize("score", [inf, -inf, nan])
 def test_a_composite_that_is_not_a_finite_number_is_a_hard_regression(score: float) -> None:
     sound = judged([0.2, 0.2])
-    last = sound.tasks[1]
-    broken = replace(last, candidate=replace(last.candidate, composite=known(score)))
 
-    result = decide_by_composite(replace(sound, tasks=(sound.tasks[0], broken)), CompositeThresholds())
+    class WithABrokenScore(TaskTable):
+        """The tasks of the comparison, the last of them with this score of the candidate."""
+
+        def __iter__(self) -> Iterator[TaskComparison]:
+            first, last = super().__iter__()
+            return iter((first, replace(last, candidate=replace(last.candidate, composite=known(score)))))
+
+    broken = WithABrokenScore(sound.tasks.names, sound.tasks.baseline, sound.tasks.candidate)
+
+    result = decide_by_composite(replace(sound, tasks=broken), CompositeThresholds())
 
     assert result.decision is Decision.REGRESSED
     assert [(item.kind, item.task_id) for item in result.regressions] == [(RegressionKind.NON_FINITE_SCORE, "task-2")]

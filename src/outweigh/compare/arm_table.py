@@ -135,7 +135,7 @@ def tabulate_stored(
         name=name,
         runs=runs,
         excluded=attempts.excluded,
-        tasks=tuple(tasks.values),
+        tasks=tuple(tasks.values),  # no copy of what is a tuple already
         task_of=tasks.codes.astype(np.intp),
         columns=Computed({**stored, **others, **composites}, KEPT_COLUMNS),
         metrics=metrics,
@@ -244,12 +244,12 @@ def estimated_runs(arm: ArmTable, metric: str | None = None) -> int:
     return sum(bool(run.ranges) if metric is None else metric in run.ranges for run in arm.runs)
 
 
-def places_of_tasks(arm: ArmTable, other: ArmTable) -> Index:
-    """For every task of an arm its place in the other, -1 where it is not there."""
-    if arm.tasks == other.tasks:
-        return np.arange(len(arm.tasks))
-    places = {task: place for place, task in enumerate(other.tasks)}
-    return np.fromiter((places.get(task, -1) for task in arm.tasks), np.intp, len(arm.tasks))
+def places_among(names: Sequence[str], tasks: Sequence[str]) -> Index:
+    """For every name its place among the tasks, -1 where it is not there."""
+    if names == tasks:
+        return np.arange(len(names))
+    places = {task: place for place, task in enumerate(tasks)}
+    return np.fromiter((places.get(name, -1) for name in names), np.intp, len(names))
 
 
 def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
@@ -333,7 +333,7 @@ class CompositeScorer:
         return tabulate_stored(name, attempts, composites, self._metrics)
 
     def _adjust(self, arm: ArmTable, reference: ArmTable) -> Column:
-        rows = places_of_tasks(arm, reference)
+        rows = places_among(arm.tasks, reference.tasks)
         known = rows >= 0
         # A task that the reference lacks gets a place after all of its own, and so no mean.
         owners = np.where(known, rows, len(reference.tasks))[arm.task_of]

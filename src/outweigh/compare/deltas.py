@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks
-from outweigh.compare.run_columns import Computed, count_values, last_by_task, names_of, numbers_of
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, places_among
+from outweigh.compare.run_columns import Computed, count_values, counts_by_place, last_by_task, names_of, numbers_of
 from outweigh.model.failure import Status
 from outweigh.score.metrics import Metric
 from outweigh.score.run_score import Score
@@ -71,8 +71,16 @@ class MissingRuns(Struct, frozen=True, kw_only=True):
 
 def count_missing_runs(arm: ArmTable, other: ArmTable) -> MissingRuns:
     """What one arm lost, measured by what both arms together show should be there."""
-    mine, theirs = recorded_runs(arm), recorded_runs(other)
-    expected = sum(max(number, theirs.get(task, 0)) for task, number in mine.items())
+    if arm.tasks is other.tasks:
+        mine, theirs = (_recorded_by_place(each) for each in (arm, other))
+        if mine is not None and theirs is not None:
+            return _count_missing(arm, int(np.maximum(mine, theirs).sum()), int(mine.sum()))
+    recorded, others = recorded_runs(arm), recorded_runs(other)
+    expected = sum(max(number, others.get(task, 0)) for task, number in recorded.items())
+    return _count_missing(arm, expected, sum(recorded.values()))
+
+
+def _count_missing(arm: ArmTable, expected: int, recorded: int) -> MissingRuns:
     return MissingRuns(
         excluded=len(arm.excluded),
         retried=sum(
@@ -80,9 +88,19 @@ def count_missing_runs(arm: ArmTable, other: ArmTable) -> MissingRuns:
             for attempts in (arm.runs, arm.excluded)
             for attempt, runs in count_values(attempts, "attempt").items()
         ),
-        absent=expected - sum(mine.values()),
+        absent=expected - recorded,
         expected=expected,
     )
+
+
+def _recorded_by_place(arm: ArmTable) -> Index | None:
+    """How many runs of each task the arm has a record of; None where a task has none that counts."""
+    found = arm.runs_per_task()
+    lost = count_values(arm.excluded, "task_id") + count_values(arm.stale, "task_id")
+    if not lost:
+        return found
+    added = counts_by_place(arm.tasks, lost)
+    return found + added if int(added.sum()) == lost.total() else None
 
 
 def recorded_runs(arm: ArmTable) -> Mapping[str, int]:
@@ -356,37 +374,31 @@ class ArmTasks:
 def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> TaskTable:
     """Every task that either arm has a record of."""
     lost = [count_values(arm.excluded, "task_id") for arm in (baseline, candidate)]
-    alone = [
-        [task for task in excluded if task not in known] if excluded else []
-        for excluded, known in zip(lost, (_task_set(baseline, lost[0]), _task_set(candidate, lost[1])), strict=True)
-    ]
+    alone = tasks_of_lost_runs((baseline, candidate), lost)
     same = baseline.tasks == candidate.tasks and not any(alone)
     names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
     sides = [
-        ArmTasks(arm, _places(names, arm), _numbers(names, excluded))
+        ArmTasks(arm, places_among(names, arm.tasks), counts_by_place(names, excluded))
         for arm, excluded in zip((baseline, candidate), lost, strict=True)
     ]
     return TaskTable(names, sides[0], sides[1])
 
 
-def _task_set(arm: ArmTable, excluded: Mapping[str, int]) -> frozenset[str]:
-    return frozenset(arm.tasks) if excluded else frozenset()
+def tasks_of_lost_runs(arms: Sequence[ArmTable], lost: Sequence[Mapping[str, int]]) -> list[list[str]]:
+    """For every arm the tasks of which it has lost runs and no other."""
+    return [
+        [task for task in counts if task not in known] if counts else []
+        for counts, known in (
+            (counts, frozenset(arm.tasks) if counts else ()) for arm, counts in zip(arms, lost, strict=True)
+        )
+    ]
 
 
-def _places(names: Sequence[str], arm: ArmTable) -> Index:
-    if names is arm.tasks or names == arm.tasks:
-        return np.arange(len(names))
-    places = {task: place for place, task in enumerate(arm.tasks)}
-    return np.fromiter((places.get(name, -1) for name in names), np.intp, len(names))
-
-
-def _numbers(names: Sequence[str], counts: Mapping[str, int]) -> Index:
-    found = np.zeros(len(names), dtype=np.intp)
-    if counts:
-        for place, name in enumerate(names):
-            if name in counts:
-                found[place] = counts[name]
-    return found
+def union_of_tasks(arms: Sequence[ArmTable], lost: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+    """The tasks of both arms, and after them those of which only lost runs are recorded."""
+    if arms[0].tasks == arms[1].tasks and not any(tasks_of_lost_runs(arms, lost)):
+        return arms[0].tasks
+    return tuple(dict.fromkeys((*arms[0].tasks, *arms[1].tasks, *lost[0], *lost[1])))
 
 
 def _vacuous(arm: ArmTable) -> NDArray[np.bool_]:

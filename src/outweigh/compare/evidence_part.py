@@ -89,7 +89,7 @@ def _arm_part(evidence: Evidence, arm: str, places: Mapping[AttemptKey, int]) ->
         runs=counted,
         excluded=len(scores) - counted,
         superseded=len(superseded),
-        unusual=sum(map(_is_unusual, (*scores, *superseded))),
+        unusual=sum(map(_is_unusual, (*scores, *superseded))) + len(evidence.judging.get(arm, ())),
         records=total.records,
         evidence_sum=total.encode(),
         agents=tuple(setup.agents.items()),

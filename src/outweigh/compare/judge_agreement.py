@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from outweigh.compare.judge_calls import JudgeCallFact, match_anonymous_failures
+from outweigh.compare.run_columns import is_stored
 from outweigh.errors import quote_names
 from outweigh.model.judgment import JudgeVersion, judge_version_of
 from outweigh.score.judge_scores import NOTABLE_GAP, JudgeRules
@@ -31,7 +32,8 @@ def judge_drift_warnings(
 
     `asked` is all that judges were asked, unusable answers included: who fails by a new rubric has changed, too.
     """
-    runs = [score for scores in arms for score in scores if score.counted]
+    # Nobody was asked about runs that are stored as columns.
+    runs = [score for scores in arms if not is_stored(scores) for score in scores if score.counted]
     counted = {run.run_id for run in runs}
     facts = [fact for fact in asked if fact.run_id in counted]
     return (*_drifted(facts), *_rubrics(facts), *_objections(runs, judge_rules))

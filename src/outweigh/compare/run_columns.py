@@ -3,12 +3,14 @@
 A sequence of runs that is stored as columns answers `numbers` and `names` itself, without making a score of any run.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ from outweigh.score.run_score import Score
 Column = NDArray[np.float64]
 Index = NDArray[np.intp]
 Codes = NDArray[np.int32]
+_decode_reasons = msgspec.json.Decoder(dict[str, str]).decode
 _Value = TypeVar("_Value")
 
 KEPT_COLUMNS = 6
@@ -44,6 +47,9 @@ class StoredColumns(Protocol):
 
     def names(self, field: str) -> tuple[Sequence[Any], Codes]:
         """The different values of a field, and the place of every run's own among them."""
+
+    def counts(self, field: str) -> Counter[Any]:
+        """How many runs have each value of a field."""
 
 
 @runtime_checkable
@@ -91,14 +97,13 @@ def names_of(runs: Sequence[Score], field: str) -> Names:
 
 def count_values(runs: Sequence[Score], field: str) -> Counter[Any]:
     """How many runs have each value of a field."""
-    return names_of(runs, field).counts() if isinstance(runs, StoredColumns) else Counter(map(attrgetter(field), runs))
+    return runs.counts(field) if isinstance(runs, StoredColumns) else Counter(map(attrgetter(field), runs))
 
 
 def count_reasons(runs: Sequence[Score]) -> Iterator[tuple[Mapping[str, str], int]]:
     """Why metrics are unknown, and in how many runs. Runs that lack the same share one mapping, so there are few."""
     if isinstance(runs, StoredColumns):
-        values, codes = runs.names("reasons")
-        yield from zip(values, np.bincount(codes, minlength=len(values)).tolist(), strict=True)
+        yield from ((_decode_reasons(text), number) for text, number in runs.counts("reasons").items())
         return
     mappings = {id(run.reasons): run.reasons for run in runs}
     yield from ((mappings[key], number) for key, number in Counter(id(run.reasons) for run in runs).items())
@@ -110,6 +115,17 @@ def last_by_task(runs: Sequence[Score], field: str) -> Iterator[tuple[str, Any]]
     codes = np.zeros(len(tasks.values), dtype=np.int32)
     codes[tasks.codes] = found.codes
     return zip(tasks.values, map(found.values.__getitem__, codes.tolist()), strict=True)
+
+
+def counts_by_place(tasks: Sequence[str], counts: Mapping[str, int]) -> Index:
+    """The counts of these tasks; 0 where there is none. Few counts are looked up in many tasks that are in order."""
+    found = np.zeros(len(tasks), dtype=np.intp)
+    places = {task: bisect_left(tasks, task) for task in counts}
+    if any(place == len(tasks) or tasks[place] != task for task, place in places.items()):
+        places = {task: place for place, task in enumerate(tasks) if task in counts}
+    for task, place in places.items():
+        found[place] = counts[task]
+    return found
 
 
 def mean_by_owner(column: Column, owners: Index, number: int) -> Column:
@@ -185,3 +201,7 @@ class JoinedRuns(Sequence[Score]):
         places = {value: place for place, value in enumerate(stored.values)}
         mapped = np.array([places.setdefault(value, len(places)) for value in more.values], dtype=np.int32)
         return list(places), np.concatenate([stored.codes, mapped[more.codes]])
+
+    def counts(self, field: str) -> Counter[Any]:
+        """How many runs have each value of a field."""
+        return sum((count_values(runs, field) for runs in self._parts), Counter())

@@ -46,7 +46,7 @@ STARTED_AT = "started_at"
 _CONTINUOUS = frozenset({"duration_seconds", "cost_usd", "paid_usd", "cache_normalised_cost_usd"})
 """Columns in which hardly any value comes twice, so a dictionary of them would be as long as they are."""
 
-decode_reasons = msgspec.json.Decoder(dict[str, str]).decode
+_decode_reasons = msgspec.json.Decoder(dict[str, str]).decode
 
 
 class RunDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -163,7 +163,7 @@ class ScoreReader:
 
     def _shared(self, text: str) -> Mapping[str, str]:
         if text not in self._reasons:
-            self._reasons[text] = decode_reasons(text)
+            self._reasons[text] = _decode_reasons(text)
         return self._reasons[text]
 
 

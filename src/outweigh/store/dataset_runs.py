@@ -1,6 +1,7 @@
 """Runs of one arm of a dataset as a sequence, read column by column, and made into scores only where one is wanted."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -17,10 +18,12 @@ from outweigh.model.failure import Status
 from outweigh.model.run_record import AgentKind
 from outweigh.model.usage import CostProvenance
 from outweigh.score.run_score import Score
-from outweigh.store.dataset_rows import ScoreReader, decode_reasons
+from outweigh.store.dataset_rows import ScoreReader
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int32]
+
+TASK = "task_id"
 
 _READING_THREADS = 2
 
@@ -53,10 +56,27 @@ class PartFile:
             raise EvidenceError(f"{self.path} cannot be read as part of a dataset: {fault}.") from fault
 
 
+class SharedNames:
+    """Names of tasks, kept once where several arms have the same."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[str, ...]] = []
+
+    def share(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The same names, as they were kept before."""
+        for kept in self._kept:
+            if kept == names:
+                return kept
+        self._kept.append(names)
+        return names
+
+
 class StoredRuns(Sequence[Score]):
     """Runs with one role of one arm, in the order of their tasks and repeats."""
 
-    def __init__(self, groups: Sequence[RowGroup]) -> None:
+    def __init__(self, groups: Sequence[RowGroup], tasks: "SharedNames") -> None:
+        self._shared = tasks
+        self._counts: dict[str, Counter[Any]] = {}
         self._groups = tuple(group for group in groups if group.rows)
         self._ends = list(accumulate(group.rows for group in self._groups))
         self._reader = ScoreReader()
@@ -99,11 +119,26 @@ class StoredRuns(Sequence[Score]):
         self._for_each_group(fill)
         return found
 
-    def names(self, field: str) -> tuple[list[Any], Codes]:
+    def names(self, field: str) -> tuple[Sequence[Any], Codes]:
         """A column of names: the different ones, and the place of every run's own among them."""
+        if field == TASK:
+            return self._tasks
         names, codes = self._names(field)
         read = _READ_NAMES.get(field)
         return (names if read is None else [None if name is None else read(name) for name in names]), codes
+
+    @cached_property
+    def _tasks(self) -> tuple[Sequence[Any], Codes]:
+        names, codes = self._names(TASK)
+        return self._shared.share(tuple(names)), codes
+
+    def counts(self, field: str) -> Counter[Any]:
+        """How many runs have each value of a field."""
+        if field not in self._counts:
+            names, codes = self.names(field)
+            numbers = np.bincount(codes, minlength=len(names)).tolist()
+            self._counts[field] = Counter(dict(zip(names, numbers, strict=True)))
+        return self._counts[field]
 
     def _names(self, field: str) -> tuple[list[Any], Codes]:
         found = np.empty(len(self), dtype=np.int32)
@@ -134,19 +169,14 @@ class RunsByTask(Mapping[str, int]):
     def __init__(self, runs: StoredRuns) -> None:
         self._runs = runs
 
-    @cached_property
-    def _counts(self) -> dict[str, int]:
-        names, codes = self._runs.names("task_id")
-        return dict(zip(map(str, names), np.bincount(codes, minlength=len(names)).tolist(), strict=True))
-
     def __getitem__(self, task: str) -> int:
-        return self._counts[task]
+        return self._runs.counts(TASK)[task]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._counts)
+        return iter(self._runs.counts(TASK))
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self._runs.counts(TASK))
 
 
 def _as_numbers(column: Any) -> Numbers:
@@ -163,7 +193,6 @@ _READ_NAMES: Mapping[str, Callable[[Any], Any]] = {
     "status": Status,
     "agent_kind": AgentKind,
     "cost_provenance": CostProvenance,
-    "reasons": decode_reasons,
 }
 
 

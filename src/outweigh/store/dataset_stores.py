@@ -13,7 +13,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid
 from outweigh.store.dataset_manifest import DatasetManifest, DatasetPart, read_manifest, verify_files
 from outweigh.store.dataset_rows import COUNTED, EXCLUDED, SUPERSEDED
-from outweigh.store.dataset_runs import PartFile, RowGroup, StoredRuns
+from outweigh.store.dataset_runs import PartFile, RowGroup, SharedNames, StoredRuns
 from outweigh.store.store import Store
 from outweigh.store.store_set import StoreSet
 
@@ -68,7 +68,11 @@ class DatasetStores(StoreSet):
                     if rows and name == arm:
                         groups[role].append(RowGroup(file, index, rows))
                     index += rows > 0
-        return {role: StoredRuns(found) for role, found in groups.items()}
+        return {role: StoredRuns(found, self._tasks) for role, found in groups.items()}
+
+    @cached_property
+    def _tasks(self) -> SharedNames:
+        return SharedNames()
 
     @cached_property
     def _files(self) -> list[PartFile]:

@@ -6,6 +6,7 @@ counting them as failures would lead to another decision, the runs that are left
 
 from collections.abc import Set
 from functools import partial
+from itertools import compress
 
 import numpy as np
 from msgspec.structs import replace
@@ -65,12 +66,7 @@ def _lost(arm: ArmTable) -> list[Score]:
 
 def _tasks_that_know(arms: tuple[ArmTable, ArmTable], metric: str) -> Set[str]:
     """Tasks of which a run knows the metric; the others have no checks, or no judges, that could fail a run."""
-    return {
-        task
-        for arm in arms
-        for task, known in zip(arm.tasks, arm.known_per_task(metric).tolist(), strict=True)
-        if known
-    }
+    return {task for arm in arms for task in compress(arm.tasks, (arm.known_per_task(metric) > 0).tolist())}
 
 
 def _with_failures(arm: ArmTable, asked: dict[str, Set[str]]) -> ArmTable:

@@ -75,9 +75,12 @@ def _task_mean(arm: ArmTable, metric: str, tasks: Sequence[str]) -> float | None
     """Mean of task means over the tasks compared, so that a task run more often weighs no more."""
     if metric not in arm.columns:
         return None
+    if not tasks:
+        return None
+    if tasks == arm.tasks:
+        return float(np.mean(arm.mean_per_task(metric)))
     means = dict(zip(arm.tasks, arm.mean_per_task(metric).tolist(), strict=True))
-    values = [means[task] for task in tasks]
-    return float(np.mean(values)) if values else None
+    return float(np.mean([means[task] for task in tasks]))
 
 
 def _cost_of_pass(arm: ArmTable, tasks: Sequence[str]) -> float | None:

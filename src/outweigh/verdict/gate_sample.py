@@ -110,7 +110,7 @@ def sample_gate(
         differences = np.where((amounts[0].means == 0) & (amounts[1].means == 0), 0.0, differences)
     known = np.isfinite(differences)
     benefits = -differences[known] if logs else differences[known]
-    names = tuple(baseline.tasks[place] for place in rows[:, 0].tolist())
+    names = names_of_rows(baseline, rows[:, 0])
     tasks = _some(names, known)
     sample = GateSample(
         gated=gated,
@@ -123,6 +123,13 @@ def sample_gate(
         unknown=None,
     )
     return sample if amounts is None else _with_total(sample, names, amounts, families)
+
+
+def names_of_rows(arm: ArmTable, places: Index) -> tuple[str, ...]:
+    """The tasks at these different places; where all are, the very tuple of the arm."""
+    if len(places) == len(arm.tasks):
+        return arm.tasks
+    return tuple(arm.tasks[place] for place in places.tolist())
 
 
 def _some(names: tuple[str, ...], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
@@ -182,7 +189,7 @@ def sample_cost_of_pass(
     rows = align_tasks(baseline, candidate)
     costs, passes = (_amounts(metric, baseline, candidate, rows) for metric in ("cost_usd", "passed"))
     known = np.all([np.isfinite(arm.means) for arm in (*costs, *passes)], axis=0)
-    tasks = tuple(baseline.tasks[place] for place in rows[known, 0].tolist())
+    tasks = names_of_rows(baseline, rows[known, 0])
     sample = GateSample(
         gated=gated,
         margin=margin,

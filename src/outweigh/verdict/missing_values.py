@@ -12,8 +12,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import ArmTable, Column, Index
-from outweigh.compare.run_columns import count_values, last_by_task
+from outweigh.compare.arm_table import ArmTable, Column, Index, places_among
+from outweigh.compare.deltas import union_of_tasks
+from outweigh.compare.run_columns import count_values, counts_by_place, last_by_task
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, WORTH, EffectScale
 from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
@@ -139,12 +140,11 @@ def _with_every_run(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[s
         [count_values(runs, "task_id") for runs in both]
         for both in ((baseline.excluded, candidate.excluded), (baseline.stale, candidate.stale))
     )
-    tasks = tuple(dict.fromkeys((*baseline.tasks, *candidate.tasks, *lost[0], *lost[1])))
-    places = {task: place for place, task in enumerate(tasks)}
-    rows = [np.array([places[task] for task in arm.tasks], dtype=np.intp) for arm in arms]
-    excluded = [_by_place(counter, places) for counter in lost]
+    tasks = union_of_tasks(arms, lost)
+    rows = [places_among(arm.tasks, tasks) for arm in arms]
+    excluded = [counts_by_place(tasks, counter) for counter in lost]
     recorded = [
-        np.bincount(own[arm.task_of], minlength=len(tasks)) + gone + _by_place(stale, places)
+        np.bincount(own[arm.task_of], minlength=len(tasks)) + gone + counts_by_place(tasks, stale)
         for arm, own, gone, stale in zip(arms, rows, excluded, aside, strict=True)
     ]
     # What one arm has of a task and the other lacks may have been lost, or picked: nobody can tell.
@@ -154,14 +154,6 @@ def _with_every_run(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[s
         for arm, own, gone, never in zip(arms, rows, excluded, absent, strict=True)
     )
     return before, after
-
-
-def _by_place(counter: Mapping[str, int], places: Mapping[str, int]) -> Index:
-    counts = np.zeros(len(places), dtype=np.intp)
-    for task, number in counter.items():
-        if task in places:
-            counts[places[task]] = number
-    return counts
 
 
 def _with_rows(
