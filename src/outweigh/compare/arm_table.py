@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from outweigh.compare.composite_columns import adjust_costs, composite_column
 from outweigh.compare.missing_judgments import TWO_ARMS, FillRule, complete_judging
-from outweigh.compare.run_columns import KEPT_COLUMNS, Computed, StoredAttempts, is_stored, names_of, numbers_of
+from outweigh.compare.run_columns import Computed, StoredAttempts, is_stored, names_of, numbers_of
 from outweigh.errors import quote_names
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import (
@@ -137,7 +137,7 @@ def tabulate_stored(
         excluded=attempts.excluded,
         tasks=tuple(tasks.values),  # no copy of what is a tuple already
         task_of=tasks.codes.astype(np.intp),
-        columns=Computed({**stored, **others, **composites}, KEPT_COLUMNS),
+        columns=Computed({**stored, **others, **composites}, keep=False),
         metrics=metrics,
     )
 
@@ -212,7 +212,10 @@ def task_moments(arm: ArmTable, metric: str, *, logs: bool) -> TaskMoments:
 
 
 def select_tasks(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskMoments:
-    """The moments of some tasks only, by place or by mask."""
+    """The moments of some tasks only, by place or by mask; where all are chosen, the very same."""
+    is_all = keep.all() if keep.dtype == np.bool_ else np.array_equal(keep, np.arange(len(moments.means)))
+    if is_all:
+        return moments
     return TaskMoments(means=moments.means[keep], variances=moments.variances[keep], counts=moments.counts[keep])
 
 

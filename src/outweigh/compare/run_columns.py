@@ -22,9 +22,6 @@ Codes = NDArray[np.int32]
 _decode_reasons = msgspec.json.Decoder(dict[str, str]).decode
 _Value = TypeVar("_Value")
 
-KEPT_COLUMNS = 6
-"""So many columns of stored runs are kept in memory: a gate asks for the same few again and again."""
-
 
 class Names(NamedTuple):
     """The different values of a field, and the place of every run's own among them."""
@@ -144,20 +141,19 @@ def running_total(numbers: Column) -> float:
 
 
 class Computed(Mapping[str, _Value]):
-    """Values by name that are computed when they are asked for; so many are kept, or all."""
+    """Values by name that are computed when they are asked for, and kept unless they are large."""
 
-    def __init__(self, compute: Mapping[str, Callable[[], _Value]], kept: int | None = None) -> None:
+    def __init__(self, compute: Mapping[str, Callable[[], _Value]], *, keep: bool = True) -> None:
         self._compute = compute
-        self._kept = kept
+        self._keep = keep
         self._found: dict[str, _Value] = {}
 
     def __getitem__(self, name: str) -> _Value:
         if name in self._found:
             return self._found[name]
         value = self._compute[name]()
-        self._found[name] = value
-        if self._kept is not None and len(self._found) > self._kept:
-            del self._found[next(iter(self._found))]
+        if self._keep:
+            self._found[name] = value
         return value
 
     def __iter__(self) -> Iterator[str]:

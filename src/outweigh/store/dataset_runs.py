@@ -26,6 +26,7 @@ Codes = NDArray[np.int32]
 TASK = "task_id"
 
 _READING_THREADS = 2
+_KEPT_COLUMNS = 4
 
 
 class RowGroup(NamedTuple):
@@ -77,6 +78,7 @@ class StoredRuns(Sequence[Score]):
     def __init__(self, groups: Sequence[RowGroup], tasks: "SharedNames") -> None:
         self._shared = tasks
         self._counts: dict[str, Counter[Any]] = {}
+        self._numbers: dict[str, Numbers] = {}
         self._groups = tuple(group for group in groups if group.rows)
         self._ends = list(accumulate(group.rows for group in self._groups))
         self._reader = ScoreReader()
@@ -110,7 +112,14 @@ class StoredRuns(Sequence[Score]):
         return found
 
     def numbers(self, field: str) -> Numbers:
-        """A column of numbers; NaN where it is unknown."""
+        """A column of numbers; NaN where it is unknown. The last few are kept: a gate asks for the same again."""
+        found = self._numbers.pop(field, None)
+        self._numbers[field] = self._read_numbers(field) if found is None else found
+        if len(self._numbers) > _KEPT_COLUMNS:
+            del self._numbers[next(iter(self._numbers))]
+        return self._numbers[field]
+
+    def _read_numbers(self, field: str) -> Numbers:
         found = np.empty(len(self), dtype=np.float64)
 
         def fill(rows: slice, group: RowGroup) -> None:

@@ -81,7 +81,9 @@ def _with_failures(arm: ArmTable, asked: dict[str, Set[str]]) -> ArmTable:
         superseded=[],
         tasks=tasks,
         task_of=np.concatenate([arm.task_of, rows]),
-        columns=Computed({metric: partial(_joined, arm, lost, metric, asked.get(metric)) for metric in arm.columns}),
+        columns=Computed(
+            {metric: partial(_joined, arm, lost, metric, asked.get(metric)) for metric in arm.columns}, keep=False
+        ),
         ranges={},
     )
 

@@ -7,6 +7,7 @@ estimated amount lies between the ends of its own range.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, places_among
 from outweigh.compare.deltas import union_of_tasks
-from outweigh.compare.run_columns import count_values, counts_by_place, last_by_task
+from outweigh.compare.run_columns import Computed, count_values, counts_by_place, last_by_task
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, WORTH, EffectScale
 from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
@@ -165,12 +166,16 @@ def _with_rows(
         arm,
         tasks=tasks,
         task_of=np.concatenate([task_of, added]),
-        columns={metric: np.concatenate([arm.columns[metric], unknown]) for metric in metrics},
+        columns=Computed({metric: partial(_followed_by, arm, metric, unknown) for metric in metrics}, keep=False),
         ranges={
             metric: (np.concatenate([low, unknown]), np.concatenate([high, unknown]))
             for metric, (low, high) in arm.ranges.items()
         },
     )
+
+
+def _followed_by(arm: ArmTable, metric: str, unknown: Column) -> Column:
+    return np.concatenate([arm.columns[metric], unknown])
 
 
 def _limits(arms: Arms, metric: str) -> tuple[Column, Column]:
