@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.compare.deltas import TaskComparison, TaskTable
+from outweigh.compare.deltas import ComparedTasks, TaskComparison
 from outweigh.errors import UsageError
 from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE
@@ -89,7 +89,7 @@ def test_a_task_the_candidate_never_ran_is_a_hard_regression() -> None:
 def test_a_composite_that_is_not_a_finite_number_is_a_hard_regression(score: float) -> None:
     sound = judged([0.2, 0.2])
 
-    class WithABrokenScore(TaskTable):
+    class WithABrokenScore(ComparedTasks):
         """The tasks of the comparison, the last of them with this score of the candidate."""
 
         def __iter__(self) -> Iterator[TaskComparison]:

@@ -13,7 +13,7 @@ from outweigh.prices import price_tables
 from outweigh.score.objective import Change
 from outweigh.score.run_score import Score
 from outweigh.store.dataset_rows import COUNTED, EXCLUDED, SUPERSEDED
-from outweigh.store.dataset_runs import RunsByTask, StoredAttempts
+from outweigh.store.dataset_runs import RunsByTask, StoredArm
 from outweigh.store.dataset_stores import DatasetStores
 from outweigh.store.store_set import StoreSet
 
@@ -26,9 +26,7 @@ def read_dataset(stores: DatasetStores, changes: Sequence[Change]) -> Evidence:
     summaries = stores.summaries
     parts = {arm: [part for name, part in parts_by_arm(summaries) if name == arm] for arm in arms_in_order(summaries)}
     runs = {arm: stores.runs(arm) for arm in parts}
-    arms: dict[str, Sequence[Score]] = {
-        arm: StoredAttempts(found[COUNTED], found[EXCLUDED]) for arm, found in runs.items()
-    }
+    arms: dict[str, Sequence[Score]] = {arm: StoredArm(found[COUNTED], found[EXCLUDED]) for arm, found in runs.items()}
     if any(part.unusual for each in parts.values() for part in each):
         arms = {arm: list(attempts) for arm, attempts in arms.items()}
     superseded = {arm: list(found[SUPERSEDED]) for arm, found in runs.items() if found[SUPERSEDED]}

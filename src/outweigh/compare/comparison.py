@@ -17,7 +17,7 @@ from outweigh.compare.arm_table import (
     estimated_runs,
     keep_tasks,
 )
-from outweigh.compare.deltas import Delta, Pairing, TaskTable, compare_tasks, compute_deltas, pair_runs
+from outweigh.compare.deltas import ComparedTasks, Delta, Pairing, compare_tasks, compute_deltas, pair_runs
 from outweigh.compare.evidence import Evidence, SetAsideTask
 from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
 from outweigh.compare.judge_calls import JudgeCallFact
@@ -61,7 +61,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     profile: Profile
     pairing: Pairing
     deltas: Mapping[str, Delta]
-    tasks: TaskTable
+    tasks: ComparedTasks
     discordance: Discordance
     agent_kinds: frozenset[AgentKind]
     same_configuration: bool

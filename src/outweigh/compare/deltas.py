@@ -301,7 +301,7 @@ NOTHING = unknown("no counted run")
 _MEANS = ("composite", "objective", "checks_passed")
 
 
-class TaskTable(Sequence[TaskComparison]):
+class ComparedTasks(Sequence[TaskComparison]):
     """Every task that either arm has a record of, as arrays; a TaskComparison is made where one is asked for."""
 
     def __init__(self, names: Sequence[str], baseline: "ArmTasks", candidate: "ArmTasks") -> None:
@@ -371,7 +371,7 @@ class ArmTasks:
         )
 
 
-def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> TaskTable:
+def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
     """Every task that either arm has a record of."""
     lost = [count_values(arm.excluded, "task_id") for arm in (baseline, candidate)]
     alone = tasks_of_lost_runs((baseline, candidate), lost)
@@ -381,7 +381,7 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> TaskTable:
         ArmTasks(arm, places_among(names, arm.tasks), counts_by_place(names, excluded))
         for arm, excluded in zip((baseline, candidate), lost, strict=True)
     ]
-    return TaskTable(names, sides[0], sides[1])
+    return ComparedTasks(names, sides[0], sides[1])
 
 
 def tasks_of_lost_runs(arms: Sequence[ArmTable], lost: Sequence[Mapping[str, int]]) -> list[list[str]]:

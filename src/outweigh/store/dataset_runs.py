@@ -205,7 +205,7 @@ _READ_NAMES: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-class StoredAttempts(Sequence[Score]):
+class StoredArm(Sequence[Score]):
     """All attempts of an arm in the order of their trials, without those in whose place a later one stands."""
 
     def __init__(self, counted: StoredRuns, excluded: StoredRuns) -> None:
