@@ -4,16 +4,18 @@ Records are read from memory by both sides, tables from the same file: to find t
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import msgspec
 import orjson
 
 from benchmarks.launch import Cost
-from benchmarks.measure import OUTWEIGH, cost_of, median_seconds
+from benchmarks.measure import OUTWEIGH, PYTHON, cost_of, keep_bytecode, median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from benchmarks.synthetic import lines
@@ -48,6 +50,7 @@ def measure(setting: Setting) -> list[Ratio]:
         _ratio("records", len(records), seconds),
         _ratio("rows", _ROWS, seconds),
         _command(setting.folder, *sizes),
+        *_beside_pandas(setting, sizes[1]),
     ]
 
 
@@ -74,6 +77,38 @@ def _imported(folder: Path, rows: int) -> Cost:
     return cost_of((*OUTWEIGH, "import", "table", str(table), "-o", str(runs)))
 
 
+def _beside_pandas(setting: Setting, rows: int) -> list[Ratio]:
+    """The whole command, and pandas that reads and groups the same rows; nothing where pandas is not installed."""
+    if find_spec("pandas") is None:
+        return []
+    keep_bytecode(setting.folder)
+    narrow = ("task_id", "arm", "repeat", "success", "duration_seconds", "cost_usd")
+    unnumbered = tuple(name for name in narrow if name != "repeat")
+    found = []
+    for size, names in ((rows, narrow), (rows, unnumbered), (rows // 5, tuple(_cells(0)))):
+        table = setting.folder / f"table-{len(names)}-columns.jsonl"
+        with table.open("wb") as stream:
+            stream.writelines(_line({name: cells[name] for name in names}) for cells in map(_cells, range(size)))
+        found.append(_ratio_to_pandas(setting.folder, table, f"{size:,} rows of {len(names)} columns"))
+    return found
+
+
+def _ratio_to_pandas(folder: Path, table: Path, what: str) -> Ratio:
+    runs = folder / f"runs-{table.stem}"
+    ours = cost_of((*OUTWEIGH, "import", "table", str(table), "-o", str(runs))).processor_seconds
+    theirs = cost_of((*PYTHON, "-c", _PANDAS, str(table))).processor_seconds
+    note = f"{ours:.2f} s : {theirs:.2f} s of processor time"
+    name = f"import of {what} : pandas.read_json and groupby"
+    return Ratio(name=name, measured=ours / theirs, target=1.0, better="lower", note=note)
+
+
+_PANDAS = """
+import sys, pandas
+frame = pandas.read_json(sys.argv[1], lines=True)
+frame.groupby(["task_id", "arm"])["success"].mean()
+"""
+
+
 def _read(path: Path) -> None:
     notes = ImportNotes()
     number = count()
@@ -93,9 +128,17 @@ def _only_json(batch: Iterable[bytes]) -> None:
 
 
 def _row(number: int) -> bytes:
+    return _line(_cells(number))
+
+
+def _line(cells: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode(cells) + b"\n"
+
+
+def _cells(number: int) -> dict[str, Any]:
     """Every field that the quick way knows, and two more; what differs from run to run differs here too."""
     arm = number % 2
-    row = {
+    return {
         "task_id": f"task-{number // 2 % 500:04}",
         "arm": ("plain", "skill")[arm],
         "repeat": 1 + number // 1000,
@@ -115,4 +158,3 @@ def _row(number: int) -> bytes:
         "commit": f"{number * 2654435761 % 2**64:016x}aa384ceb51c1c3e31254d3b8",
         "note": "nightly",
     }
-    return msgspec.json.encode(row) + b"\n"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outweigh.model.codec import decode, encode
-from outweigh.model.line_seal import is_sealed, seal, seal_behind, unseal
+from outweigh.model.line_seal import SEAL_BYTES, is_sealed, seal, seal_all, seal_behind, unseal
 from outweigh.testing.builders import a_run
 
 Change = Callable[[bytes], bytes]
@@ -26,6 +26,14 @@ def test_a_sealed_record_is_one_json_object_whose_last_key_is_the_checksum_of_th
     assert int(found.pop("crc32"), 16) == crc32(RECORD)
     assert found == json.loads(RECORD)
     assert line.count(b"\n") == 1
+
+
+def test_many_records_are_sealed_as_one_by_one() -> None:
+    records = [RECORD, encode(a_run("another")), b'{"a":1}']
+
+    assert seal_all(records) == b"".join(map(seal, records))
+    assert [len(seal(record)) - len(record) for record in records] == 3 * [SEAL_BYTES]
+    assert seal_all([]) == b""
 
 
 def test_the_checksum_is_that_of_the_object_without_it() -> None:

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from outweigh.store.import_folder import FingerprintTable
+from outweigh.store.fingerprint_table import FingerprintTable
 
 
 def test_the_first_value_of_a_key_stays_whatever_comes_later() -> None:
@@ -33,3 +33,31 @@ def test_zero_is_a_key_too() -> None:
 
     assert table.claim(0, 7) is None
     assert table.claim(0, 8) == 7
+
+
+def test_many_keys_at_once_are_claimed_as_one_by_one() -> None:
+    chance, table, expected = Random(1), FingerprintTable(), dict[int, int]()
+    for _ in range(200):
+        keys = [
+            chance.randrange(-(2**63), 2**63) >> chance.choice((0, 40, 44)) for _ in range(chance.randrange(1, 300))
+        ]
+        is_new = len({*keys}) == len(keys) and expected.keys().isdisjoint(keys) and 0 not in keys
+        if 0 in keys:
+            continue
+        assert table.has_any(keys) == (not is_new)
+        for key in keys[:3] if not is_new else ():
+            assert table.claim(key, key) == expected.get(key)
+            expected.setdefault(key, key)
+        if is_new:
+            table.claim_all(keys, [~key for key in keys])
+            expected |= {key: ~key for key in keys}
+
+    assert all(table.claim(key, 0) == value for key, value in expected.items())
+
+
+def test_zero_is_a_key_among_many_too() -> None:
+    table = FingerprintTable()
+    table.claim_all([0, 5], [7, 8])
+
+    assert table.has_any([0])
+    assert table.claim(0, 9) == 7

@@ -14,7 +14,7 @@ from outweigh.interop.imported_run import fingerprint
 from outweigh.interop.result_files import source_sha256
 from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_name
-from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.ports.importers import BlockImporter, FieldOrigin, Importer, ImportNotes, ImportRequest
 from outweigh.report.arms_table import ArmFigures
 from outweigh.report.formatting import count_of
 from outweigh.score.arm_tally import ArmTally
@@ -204,8 +204,9 @@ def import_source(
             where=options.where,
         )
         name = f"{RECORDS_PREFIX}{key[:12]}.jsonl"
+        found = importer.read_blocks if isinstance(importer, BlockImporter) else importer.read
         counts = folder.write(
-            name, importer.read(request, notes), lambda run, reason: notes.unread(path, 0, f"{run}: {reason}")
+            name, found(request, notes), lambda run, reason: notes.unread(path, 0, f"{run}: {reason}")
         )
         try:
             _refuse_faults(path, counts, notes, skip=options.skip_invalid)

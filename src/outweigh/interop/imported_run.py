@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import repeat
 from math import inf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -60,8 +60,6 @@ def stable_ids(wholes: list[str]) -> list[str]:
     """The same for many ids that are already joined."""
     return wholes if max(map(len, wholes)) <= NAME_LENGTH_LIMIT else [*map(stable_id, wholes)]
 
-
-StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 EXTRA_BYTES = 20_000
 """How many bytes of a source's own fields are kept with a run; longer values are left out and named."""
@@ -120,14 +118,6 @@ UNKNOWN_COLUMNS: dict[str, Iterable[Any]] = {
     "extra": iter(dict, None),
 }
 """Columns of unknown values for many runs at once; `run_id` and `trial` must be replaced."""
-
-
-def structs_from_columns(kind: type[StructT], columns: Mapping[str, Iterable[Any]]) -> list[StructT]:
-    """Structs from columns, one for each row, until the first column ends.
-
-    Positional arguments cost half as much as keyword arguments, which matters for many rows.
-    """
-    return [*map(kind, *(columns[name] for name in kind.__struct_fields__))]
 
 
 def outcome_check(name: str, passed: bool | None, detail: str | None = None, *, required: bool = True) -> CheckResult:
@@ -217,6 +207,11 @@ class RepeatNumber(NamedTuple):
     repeat: int
     arbitrary: bool
 
+    @classmethod
+    def of(cls, number: int) -> "RepeatNumber":
+        """From `number_runs`."""
+        return cls(abs(number), arbitrary=number < 0)
+
     def extra(self) -> Json:
         """What a run's `extra` says about its number."""
         return {REPEAT_LABEL: ARBITRARY_REPEAT} if self.arbitrary else {}
@@ -282,22 +277,26 @@ class _RowGroup:
 
 def number_rows(runs: Iterable[RunRecord]) -> Iterator[RepeatNumber]:
     """The repeat number of each run, in order."""
+    keys = (UnnumberedRun(run.run_id, run.trial.task_id, run.trial.arm, run.started_at) for run in runs)
+    return map(RepeatNumber.of, number_runs(keys))
+
+
+def number_runs(runs: Iterable[UnnumberedRun]) -> "array[int]":
+    """The repeat number of each run, in order; a negative one marks one of several runs."""
     groups: dict[tuple[str, str], _RowGroup] = {}
     total = 0
-    for total, run in enumerate(runs, start=1):
-        trial, started_at = run.trial, run.started_at
-        key = (trial.task_id, trial.arm)
+    for total, (run_id, task_id, arm, started_at) in enumerate(runs, start=1):
+        key = (task_id, arm)
         group = groups.get(key)
         if group is None:
             group = groups[key] = _RowGroup()
         group.rows.append(total - 1)
         group.times.append(inf if started_at is None else started_at.timestamp())
-        group.names.append(run.run_id)
+        group.names.append(run_id)
     found = array("q", bytes(8 * total))
     while groups:
         _, group = groups.popitem()
-        # A negative number marks one of several runs.
         several = -1 if len(group.names) > 1 else 1
         for row, number in group.numbers():
             found[row] = several * number
-    return (RepeatNumber(abs(number), arbitrary=number < 0) for number in found)
+    return found

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from outweigh.errors import EvidenceError
 from outweigh.model.codec import InvalidLine
 from outweigh.model.judgment import Judgment
+from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import RunRecord
 
 UNREAD_ROW_LIMIT = 100_000
@@ -112,3 +113,11 @@ class Importer(Protocol):
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
         """Yield records in memory that does not grow with the source; the same source gives the same records."""
+
+
+@runtime_checkable
+class BlockImporter(Protocol):
+    """An importer that can also read many runs at once, which costs less for each."""
+
+    def read_blocks(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunColumns | RunRecord | Judgment]:
+        """The records of `read`, in the same order; runs that are alike may be columns."""

@@ -3,7 +3,13 @@
 Nothing is kept of a run that counts, so that a million of them take no memory.
 """
 
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import add
+from typing import Any, cast
+
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import REUSED_LABEL, AgentKind, RunRecord, amount_paid
 from outweigh.score.objective import passed
 
@@ -28,6 +34,13 @@ class KnownSum:
         else:
             self.known += 1
             self.total += value
+
+    def add_all(self, values: Sequence[float | None]) -> None:
+        """Several more parts, in their order: a sum of floats depends on it."""
+        known = [value for value in values if value is not None] if None in values else values
+        self.known += len(known)
+        self.unknown += len(values) - len(known)
+        self.total = reduce(add, cast("Sequence[float]", known), self.total)
 
     def joined(self, other: "KnownSum") -> "KnownSum":
         """The sum of both."""
@@ -103,6 +116,27 @@ class ArmTally:
         else:
             self.all_tokens.add(plain + usage.cache_read_tokens + usage.cache_write_tokens)
 
+    def add_columns(self, runs: RunColumns, rows: Sequence[int]) -> None:
+        """Some of these runs, which are completed first attempts of real agents."""
+
+        def column(place: str) -> Sequence[Any]:
+            found = runs.columns.get(place)
+            return (None,) * len(rows) if found is None else [found[row] for row in rows]
+
+        self.counted += len(rows)
+        self.results.add_all(column("checks.passed"))
+        self.tasks.update(column("trial.task_id"))
+        agents = column("agent") if "agent" in runs.columns else (runs.alike.agent,)
+        for agent in {id(agent): agent for agent in agents}.values():
+            self.kinds.add(agent.kind)
+            if len(self.models) < MOST_MODELS:
+                self.models.add(agent.model)
+        self.usd.add_all([cost.usd for cost in column("cost")] if "cost" in runs.columns else column("cost.usd"))
+        self.seconds.add_all(column("duration_seconds"))
+        plain = _sum_rows(column("usage.input_tokens"), column("usage.output_tokens"))
+        self.tokens.add_all(plain)
+        self.all_tokens.add_all(_sum_rows(plain, column("usage.cache_read_tokens"), column("usage.cache_write_tokens")))
+
     def joined(self, other: "ArmTally | None") -> "ArmTally":
         """What was counted of an arm in two places."""
         if other is None:
@@ -124,6 +158,14 @@ class ArmTally:
     def is_simulated(self) -> bool:
         """Whether all agents only pretend, so that no dollar was spent."""
         return self.kinds == {AgentKind.SCRIPTED}
+
+
+def _sum_rows(*columns: Sequence[int | None]) -> list[int | None]:
+    """The sum of each row; None where a part of it is unknown."""
+    rows = zip(*columns, strict=True)
+    if not any(None in column for column in columns):
+        return [*map(sum, cast("Iterable[Sequence[int]]", rows))]
+    return [None if None in row else sum(cast("Sequence[int]", row)) for row in rows]
 
 
 def _result(run: RunRecord) -> float | None:

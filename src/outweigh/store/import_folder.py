@@ -5,9 +5,10 @@ imports.json              the manifest
 artifacts/                what was kept with the runs
 """
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from itertools import repeat
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,63 +16,20 @@ from typing import Self
 import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import Record, decode_lines, encode, refuse_invalid
+from outweigh.model.codec import Record, encode
 from outweigh.model.judgment import Judgment
-from outweigh.model.line_seal import unseal
+from outweigh.model.line_seal import SEAL_BYTES, seal_all, unseal
+from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
 from outweigh.score.arm_tally import ArmTally
 from outweigh.store.artifact_folder import ArtifactFolder
-from outweigh.store.durable_files import make_folder, write_atomic
+from outweigh.store.durable_files import make_folder, open_atomic
+from outweigh.store.fingerprint_table import FingerprintTable
+from outweigh.store.line_places import LinePlaces
 from outweigh.store.records import RECORDS_PREFIX, read_imports, unfinished_imports
-from outweigh.store.sealed_lines import seal_judgment, seal_run
+from outweigh.store.sealed_lines import UNREADABLE, seal_judgment, seal_run
 from outweigh.store.store_lock import LOCK_FILE, StoreLock
-
-_FIRST_SLOTS = 1024
-
-
-class FingerprintTable:
-    """Numbers of 64 bits by such numbers, in places that are found by the key's last bits; grows before it is full."""
-
-    def __init__(self) -> None:
-        self._places(_FIRST_SLOTS)
-
-    def claim(self, key: int, value: int) -> int | None:
-        """Who has this key; nobody had it before where None is returned, and now this value has."""
-        key = key or 1  # a 0 is a free place
-        keys, mask = self._keys, self._mask
-        place = key & mask
-        while found := keys[place]:
-            if found == key:
-                return self._values[place]
-            place = (place + 1) & mask
-        keys[place] = key
-        self._values[place] = value
-        self._free -= 1
-        if not self._free:
-            self._grow()
-        return None
-
-    def _places(self, number: int) -> None:
-        self._keys = array("q", bytes(8 * number))
-        self._values = array("q", bytes(8 * number))
-        self._mask = number - 1
-        self._free = number // 2
-
-    def _grow(self) -> None:
-        """Twice the places; they are half full at most, so that a key is never far from where it is looked for."""
-        before = zip(self._keys, self._values, strict=True)
-        self._places(2 * len(self._keys))
-        keys, values, mask = self._keys, self._values, self._mask
-        for key, value in before:
-            if key:
-                place = key & mask
-                while keys[place]:
-                    place = (place + 1) & mask
-                keys[place] = key
-                values[place] = value
-                self._free -= 1
-
 
 _BATCH_SIZE = 500
 _UNKNOWN_VALUES: dict[str, object] = dict.fromkeys(RunRecord.__struct_fields__) | {
@@ -110,8 +68,21 @@ class ImportCounts:
         self.arms[trial.arm] = self.arms.get(trial.arm, 0) + 1
         self.tasks.add(trial.task_id)
         self._to_look_at.append(record)
-        if len(self._to_look_at) == _BATCH_SIZE:
+        if len(self._to_look_at) >= _BATCH_SIZE:
             self._look()
+
+    def count_columns(self, runs: RunColumns) -> None:
+        """Several runs that are new."""
+        arms = runs.columns["trial.arm"]
+        self.runs += len(arms)
+        for arm, number in Counter(arms).items():
+            self.arms[arm] = self.arms.get(arm, 0) + number
+        self.tasks.update(runs.columns["trial.task_id"])
+        self._to_look_at.append(runs.alike)
+        for place in runs.places():
+            name = place.partition(".")[0]
+            if name not in self._known_fields and runs.tells(place, _UNKNOWN_VALUES.get(place)):
+                self._known_fields.add(name)
 
     @property
     def known_fields(self) -> frozenset[str]:
@@ -129,10 +100,11 @@ class ImportCounts:
 
 
 class ImportFolder:
-    """Holds the folder's lock while it is open, and knows every record in it by a short hash.
+    """Holds the folder's lock while it is open, and knows every record in it by a short hash of what tells it apart.
 
     Hashes are this process's own: they cost next to nothing, and nobody else sees them. Should two of different records
-    ever be the same, an import is refused; nothing is taken for what it is not.
+    ever be the same, an import is refused; nothing is taken for what it is not. Where a hash is known, the line that
+    has it is read again and compared.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -143,12 +115,14 @@ class ImportFolder:
         """Every arm of the folder as its records name it, in the order in which they came, with what was counted."""
         self._records = FingerprintTable()
         self._trials = FingerprintTable()
+        self._lines = LinePlaces()
         self._is_new = False
 
     def __enter__(self) -> Self:
         self._is_new = not self.folder.exists()
         try:
             make_folder(self.folder)
+            self._held.callback(self._lines.close)
             self._held.callback(StoreLock.take(self.folder).release)
             self._sweep()
             self.imports = list(read_imports(self.folder))
@@ -185,7 +159,7 @@ class ImportFolder:
             raise EvidenceError(f"an artifact could not be kept in {self.folder}: {fault.strerror}.") from fault
 
     def write(
-        self, name: str, records: Iterable[RunRecord | Judgment], on_unfit: Callable[[str, str], None]
+        self, name: str, records: Iterable[RunRecord | Judgment | RunColumns], on_unfit: Callable[[str, str], None]
     ) -> ImportCounts:
         """Write the records that are not there yet into a file of this name; the file is there whole or not at all.
 
@@ -193,7 +167,14 @@ class ImportFolder:
         """
         tally = ImportCounts()
         target = self.folder / name
-        write_atomic(target, self._new_lines(records, tally, on_unfit))
+        with open_atomic(target) as stream, self._lines.of_new_file(target, stream):
+            for found in records:
+                lines = self._block_lines(found, tally) if isinstance(found, RunColumns) else None
+                if lines is not None:
+                    stream.write(lines)
+                    continue
+                for record in found.records() if isinstance(found, RunColumns) else (found,):
+                    stream.write(self._new_line(record, tally, on_unfit))
         if not tally.runs and not tally.judgments:
             # Readers of the folder take a file without a record for a mistake.
             target.unlink()
@@ -209,44 +190,66 @@ class ImportFolder:
             path.unlink()
         self._artifacts.sweep()
 
-    def _new_lines(
-        self, records: Iterable[RunRecord | Judgment], tally: ImportCounts, on_unfit: Callable[[str, str], None]
-    ) -> Iterator[bytes]:
-        for record in records:
-            try:
-                line = seal_run(record) if isinstance(record, RunRecord) else seal_judgment(record)
-            except EvidenceError as fault:
-                on_unfit(record.run_id, str(fault))
-                continue
-            key, digest = _record_key(record), hash(unseal(line))
-            known = self._records.claim(key, digest)
-            if known is None:
-                if isinstance(record, RunRecord) and self._trials.claim(_trial_key(record), key) is not None:
-                    tally.rivals.append(record.run_id)
-                tally.count(record)
-                if isinstance(record, RunRecord):
-                    self._count(record)
-                yield line
-            elif known == digest:
+    def _block_lines(self, runs: RunColumns, tally: ImportCounts) -> bytes | None:
+        """The lines of runs that are all new; None where they must be looked at one by one."""
+        try:
+            records = runs.encoded()
+        except UNREADABLE:
+            return None
+        columns = runs.columns
+        keys = [*map(hash, zip(columns["run_id"], repeat(1)))]
+        trials = [*map(hash, zip(columns["trial.task_id"], columns["trial.arm"], columns["trial.repeat"], repeat(1)))]
+        if self._records.has_any(keys) or self._trials.has_any(trials):
+            return None
+        self._records.claim_all(keys, self._lines.places([len(record) + SEAL_BYTES for record in records]))
+        self._trials.claim_all(trials, keys)
+        tally.count_columns(runs)
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, arm in enumerate(columns["trial.arm"]):
+            rows[arm].append(row)
+        for arm, own in rows.items():
+            self._tally(arm).add_columns(runs, own)
+        return seal_all(records)
+
+    def _new_line(
+        self, record: RunRecord | Judgment, tally: ImportCounts, on_unfit: Callable[[str, str], None]
+    ) -> bytes:
+        """The line of a record; empty where it is not new, or cannot be kept."""
+        try:
+            line = seal_run(record) if isinstance(record, RunRecord) else seal_judgment(record)
+        except EvidenceError as fault:
+            on_unfit(record.run_id, str(fault))
+            return b""
+        key = _record_key(record)
+        known = self._records.claim(key, self._lines.next_place)
+        if known is not None:
+            if self._lines.says(known, unseal(line)):
                 tally.known_before += 1
             else:
                 tally.clashes.append(record.run_id)
+            return b""
+        self._lines.places((len(line),))
+        tally.count(record)
+        if isinstance(record, RunRecord):
+            if self._trials.claim(_trial_key(record), key) is not None:
+                tally.rivals.append(record.run_id)
+            self._tally(record.trial.arm).add(record)
+        return line
 
     def _learn(self, path: Path) -> None:
         with path.open("rb") as stream:
-            for located in decode_lines(stream, str(path), refuse_invalid):
-                record = located.record
+            for place, record in self._lines.of_file(path, stream):
                 key = _record_key(record)
-                self._records.claim(key, hash(encode(record)))
+                self._records.claim(key, place)
                 if isinstance(record, RunRecord):
                     self._trials.claim(_trial_key(record), key)
-                    self._count(record)
+                    self._tally(record.trial.arm).add(record)
 
-    def _count(self, run: RunRecord) -> None:
-        arm = self.arms.get(run.trial.arm)
-        if arm is None:
-            arm = self.arms[run.trial.arm] = ArmTally()
-        arm.add(run)
+    def _tally(self, arm: str) -> ArmTally:
+        found = self.arms.get(arm)
+        if found is None:
+            found = self.arms[arm] = ArmTally()
+        return found
 
 
 def _record_key(record: Record) -> int:

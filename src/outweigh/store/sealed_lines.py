@@ -8,7 +8,7 @@ from outweigh.model.judgment import Judgment
 from outweigh.model.line_seal import is_sealed, seal, seal_behind, unseal
 from outweigh.model.run_record import RunRecord
 
-_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
+UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
 def seal_run(record: RunRecord) -> bytes:
@@ -26,7 +26,7 @@ def seal_attempt(attempt: Attempt) -> bytes:
     try:
         line = seal_behind(encode_attempt(attempt))
         unseal_attempt(line)
-    except _UNREADABLE as fault:
+    except UNREADABLE as fault:
         raise _refusal(f"the beginning of {attempt.run_id!r}", fault) from fault
     return line
 
@@ -43,7 +43,7 @@ def _seal_readable(kind: str, record: RunRecord | Judgment) -> bytes:
     try:
         line = seal(encode(record))
         decode(line)
-    except _UNREADABLE as fault:
+    except UNREADABLE as fault:
         raise _refusal(f"the {kind} of {record.run_id!r}", fault) from fault
     return line
 

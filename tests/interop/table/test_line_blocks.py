@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from outweigh.interop.result_files import LINE_LIMIT
-from outweigh.interop.table.batch_reader import BLOCK_BYTES, read_line_blocks
+from outweigh.interop.row_batch import BLOCK_BYTES, read_line_blocks
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from outweigh.interop.table.batch_reader import LONGEST_LINE, make_batch_reader
-from outweigh.interop.table.columns import MappedColumn, make_row_run, map_columns
+from outweigh.interop.row_batch import LONGEST_LINE
+from outweigh.interop.table.columns import MappedColumn, make_batch_reader, make_row_run, map_columns
 from outweigh.interop.table_rows import TableRow
 from outweigh.model.run_record import RunRecord
 from outweigh.testing.builders import a_run

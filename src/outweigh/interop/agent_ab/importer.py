@@ -1,6 +1,7 @@
 """Importer of the A/B harness's results (format `collected`): `collected.jsonl`, or the folders of its runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,17 +13,27 @@ from outweigh.interop.imported_run import extra_fields, field_origins
 from outweigh.interop.result_files import (
     LINE_LIMIT,
     open_source,
+    read_bounded_lines,
     read_head,
     read_json,
     read_json_lines,
     to_utf8,
     walk_files,
 )
-from outweigh.model.codec import from_collected, looks_collected
+from outweigh.interop.row_batch import (
+    PLAIN_CELL,
+    BatchReader,
+    RowRules,
+    make_row_reader,
+    read_line_blocks,
+)
+from outweigh.model.codec import CollectedRun, from_collected, looks_collected
 from outweigh.model.failure import Status
-from outweigh.model.json_text import RepeatedKeyError, decode_unique_keys
+from outweigh.model.json_text import RepeatedKeyError, decode_unique_keys, try_decode_json
+from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import amount_at, as_count, as_dict, as_list, as_str, count_at, dict_at, str_at
+from outweigh.model.usage import Usage
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
 _EVENTS, _SESSION = "opencode.events.jsonl", "session.export.json"
@@ -115,23 +126,88 @@ class CollectedImporter:
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Read record by record; the harness's own conclusions are kept as facts and aggregates."""
-        path = request.path
+        for runs in self._read(request.path, notes):
+            yield from runs
+
+    def read_blocks(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunColumns | RunRecord]:
+        """The same runs, those of plain records as columns."""
+        for runs in self._read(request.path, notes):
+            yield from (runs,) if isinstance(runs, RunColumns) else runs
+
+    def _read(self, path: Path, notes: ImportNotes) -> Iterator[RunColumns | Sequence[RunRecord]]:
         records = path / _RECORDS if path.is_dir() else path
         unchecked = 0
-        for row in _read_records(records, notes) if records.is_file() else _read_folders(path, notes):
-            try:
-                run = _run(row.raw)
-            except (ValueError, msgspec.MsgspecError) as fault:
-                notes.unread(row.file, row.line, str(fault))
-                continue
-            unchecked += run.status is Status.AGENT_ERROR
-            yield run
+        for runs in (
+            _runs_of_file(records, notes) if records.is_file() else _runs_of_rows(_read_folders(path, notes), notes)
+        ):
+            if not isinstance(runs, RunColumns):
+                unchecked += sum(run.status is Status.AGENT_ERROR for run in runs)
+            yield runs
         if unchecked:
             notes.warn(
                 f"in {unchecked:,} runs the agent's program failed, and they were not checked. The harness's analysis "
                 "leaves them out; here they are errors of the agent, and no passes."
             )
         _read_analysis(records.parent / _ANALYSIS, notes)
+
+
+def _runs_of_rows(rows: Iterable[CollectedRow], notes: ImportNotes) -> Iterator[Sequence[RunRecord]]:
+    for row in rows:
+        try:
+            yield (_run(row.raw),)
+        except (ValueError, msgspec.MsgspecError) as fault:
+            notes.unread(row.file, row.line, str(fault))
+
+
+def _runs_of_file(path: Path, notes: ImportNotes) -> Iterator[RunColumns | Sequence[RunRecord]]:
+    """Many records at once where they are plain, up to one that is spread over lines; the others one by one."""
+    reader = _make_row_reader(path)
+    first = 1
+    if reader is not None:
+
+        def read_line(line: bytes, number: int) -> Sequence[RunRecord]:
+            if _opens_record(line):
+                raise _SpreadRecordError(number)
+            rows = _decode_record(path, number, line, notes) if _bare(line) else ()
+            return [run for runs in _runs_of_rows(rows, notes) for run in runs]
+
+        try:
+            with open_source(path) as stream:
+                yield from reader.read(read_line_blocks(stream), read_line)
+            return
+        except _SpreadRecordError as found:
+            first = found.line
+    yield from _runs_of_rows(_read_records(path, notes, first), notes)
+
+
+class _SpreadRecordError(Exception):
+    """A record begins on this line and goes on, as `jq` prints it."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+_COLUMNS = {
+    **{name: name for name in ("task_id", "arm", "repeat", "success", "duration_seconds", "run_id", "family")},
+    **{name: name for name in (*Usage.__struct_fields__, "step_count", "tool_call_count")},
+    "cost_usd": "total_cost_usd",
+}
+_READ_ALONE = frozenset({"schema", "started_at_utc", *CollectedRun.__struct_fields__} - {*_COLUMNS.values()})
+"""Keys of records that say more than a table does."""
+
+_SAMPLED_RECORDS = 100
+
+
+def _make_row_reader(path: Path) -> BatchReader | None:
+    names: set[str] = set()
+    with open_source(path) as stream:
+        for line in islice(read_bounded_lines(stream), _SAMPLED_RECORDS):
+            names.update(as_dict(try_decode_json(line)))
+    if not names >= {"task_id", "arm", "repeat"} or names & _READ_ALONE:
+        return None
+    mapped = {field: column for field, column in _COLUMNS.items() if column in names or field == "success"}
+    return make_row_reader(mapped, names, None, RowRules(PLAIN_CELL, unknown=(None,), once=frozenset(names)))
 
 
 def _run(raw: dict[str, Any]) -> RunRecord:
@@ -143,23 +219,31 @@ def _run(raw: dict[str, Any]) -> RunRecord:
     )
 
 
-def _read_records(path: Path, notes: ImportNotes) -> Iterator[CollectedRow]:
-    """The objects of a file, one per line or spread over lines as `jq` prints them."""
+def _read_records(path: Path, notes: ImportNotes, first: int) -> Iterator[CollectedRow]:
+    """The objects of a file from a line on, one per line or spread over lines as `jq` prints them."""
     spread: list[bytes] = []
     size = 0
     with open_source(path) as stream:
-        for number, line in enumerate(iter(lambda: stream.readline(LINE_LIMIT), b""), start=1):
-            bare = line.removeprefix(b"\xef\xbb\xbf").rstrip()
-            if spread or bare == b"{":
+        lines = enumerate(iter(lambda: stream.readline(LINE_LIMIT), b""), start=1)
+        for number, line in islice(lines, first - 1, None):
+            if spread or _opens_record(line):
                 spread.append(line)
                 size += len(line)
-                if bare == b"}" or size >= LINE_LIMIT:
+                if _bare(line) == b"}" or size >= LINE_LIMIT:
                     yield from _decode_record(path, number - len(spread) + 1, b"".join(spread), notes)
                     spread, size = [], 0
-            elif bare:
+            elif _bare(line):
                 yield from _decode_record(path, number, line, notes)
         if spread:
             notes.unread(path, number - len(spread) + 1, "the file ends in the middle of a record")
+
+
+def _opens_record(line: bytes) -> bool:
+    return _bare(line) == b"{"
+
+
+def _bare(line: bytes) -> bytes:
+    return line.removeprefix(b"\xef\xbb\xbf").rstrip()
 
 
 def _decode_record(path: Path, line: int, content: bytes, notes: ImportNotes) -> Iterator[CollectedRow]:

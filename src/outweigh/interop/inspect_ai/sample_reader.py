@@ -19,11 +19,11 @@ from outweigh.interop.imported_run import (
     outcome_check,
     real_agent,
     stable_ids,
-    structs_from_columns,
 )
 from outweigh.interop.inspect_ai.log_reader import SUMMARY_CHARACTERS, SampleSummary
 from outweigh.model.base import Json
 from outweigh.model.failure import Status
+from outweigh.model.run_columns import structs_from_columns
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, CheckResult, RunRecord, Trial
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_str
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage, reported_cost, sum_usage

@@ -1,6 +1,6 @@
 """Which columns of a table are which fields of a run, as the user says; and one row as a run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from outweigh.interop import field_values as cell
 from outweigh.interop.column_names import FIRM_NAMES, NO_UNIT, match_name
 from outweigh.interop.field_values import seconds_between
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
+from outweigh.interop.row_batch import FIELDS, BatchReader, make_row_reader
 from outweigh.interop.table_rows import TableRow, cell_at
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
@@ -159,6 +160,19 @@ def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColum
                 f"--map {field}={spec}: there is no column {name!r}; there is {quote_names(sample, 30)}.{hint}"
             )
     return MappedColumn(field, spec, tuple(tuple(name.split(".")) for name in names), FIELD_READERS[field])
+
+
+def make_batch_reader(columns: Sequence[MappedColumn], names: Collection[str], arm: str | None) -> BatchReader | None:
+    """A reader of many rows at once; `names` are all columns that may occur, `arm` is for rows that name none.
+
+    None if a field consists of several columns or must be computed, such as a pass from a score.
+    """
+    mapped = {column.field: column.paths for column in columns}
+    if any(column.reading is not FIELD_READERS[column.field] for column in columns):
+        return None
+    if not mapped.keys() <= FIELDS or any(len(paths) > 1 or len(paths[0]) > 1 for paths in mapped.values()):
+        return None
+    return make_row_reader({field: paths[0][0] for field, paths in mapped.items()}, names, arm)
 
 
 def make_row_run(row: TableRow, columns: Sequence[MappedColumn], arm: str | None) -> RunRecord:

@@ -11,25 +11,25 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, NoReturn
 
-import msgspec
-
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.column_names import NO_UNIT, match_name
-from outweigh.interop.imported_run import RepeatNumber, field_origins, number_rows
+from outweigh.interop.imported_run import field_origins
 from outweigh.interop.result_files import decode_json_line, open_source, read_head
-from outweigh.interop.table.batch_reader import BatchReader, make_batch_reader, read_line_blocks
+from outweigh.interop.row_batch import BatchReader, read_line_blocks
 from outweigh.interop.table.column_values import is_readable
 from outweigh.interop.table.columns import (
     FIELD_READERS,
     MappedColumn,
     columns_of,
     looks_like_milliseconds,
+    make_batch_reader,
     make_row_run,
     map_columns,
     resolve_fields,
     unread_times,
 )
 from outweigh.interop.table.guess_columns import UnclearColumnsError, describe_left_out, guess_columns
+from outweigh.interop.table.row_repeats import RowNumbers, Runs
 from outweigh.interop.table_rows import (
     ALL_ROWS,
     RowSelection,
@@ -38,7 +38,8 @@ from outweigh.interop.table_rows import (
     sampled_columns,
     table_rows,
 )
-from outweigh.model.run_record import RunRecord, Trial
+from outweigh.model.run_columns import RunColumns
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
 
@@ -130,6 +131,15 @@ class TableImporter:
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Read row by row. If repeats have no number, the table is read twice, to number them in order of time."""
+        for runs in self._read(request, notes):
+            yield from runs
+
+    def read_blocks(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunColumns | RunRecord]:
+        """The same runs, those of plain rows as columns."""
+        for runs in self._read(request, notes):
+            yield from (runs,) if isinstance(runs, RunColumns) else runs
+
+    def _read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[Runs]:
         first_rows = ImportNotes()
         selection = RowSelection(request.rows, tuple(request.where))
         sample = sampled_columns(request.path, first_rows, selection)
@@ -150,12 +160,12 @@ class TableImporter:
         if "repeat" in fields:
             yield from _runs(source, notes)
             return
-        numbers = number_rows(_runs(source, ImportNotes()))
-        for run in _runs(source, notes):
-            number = next(numbers, None)
-            if number is None:
+        numbers = RowNumbers(lambda: source.blocks(ImportNotes()))
+        for runs in _runs(source, notes):
+            numbered = numbers.give(runs)
+            if numbered is None:
                 raise EvidenceError(f"{request.path} grew while it was read; import it again when it is complete.")
-            yield _with_number(run, number)
+            yield numbered
 
 
 def _refuse_empty(request: ImportRequest) -> NoReturn:
@@ -254,7 +264,7 @@ class _TableSource(NamedTuple):
     columns: Sequence[MappedColumn]
     batch_reader: BatchReader | None
 
-    def blocks(self, notes: ImportNotes) -> Iterator[Sequence[RunRecord]]:
+    def blocks(self, notes: ImportNotes) -> Iterator[Runs]:
         """The runs in blocks; rows that the batch reader cannot read are read cell by cell."""
         path = self.request.path
         if self.batch_reader is None:
@@ -281,22 +291,28 @@ class _TableSource(NamedTuple):
         return (run,)
 
 
-def _runs(source: _TableSource, notes: ImportNotes) -> Iterator[RunRecord]:
+def _runs(source: _TableSource, notes: ImportNotes) -> Iterator[Runs]:
     free: set[str] = set()
     paid: set[str] = set()
     for runs in source.blocks(notes):
-        if not paid.issuperset({run.trial.arm for run in runs}):
-            paid |= {run.trial.arm for run in runs if run.cost.usd != 0}
-            free |= {run.trial.arm for run in runs if run.cost.usd == 0}
-        yield from runs
+        if not paid.issuperset(_arms(runs)):
+            for arm, is_free in {*zip(_arms(runs), _are_free(runs), strict=True)}:
+                (free if is_free else paid).add(arm)
+        yield runs
     for arm in sorted(free - paid):
         notes.warn(f"every run of {arm!r} cost 0. If that means unknown, leave cost_usd out of the map.")
 
 
-def _with_number(run: RunRecord, number: RepeatNumber) -> RunRecord:
-    trial = run.trial
-    numbered = Trial(task_id=trial.task_id, arm=trial.arm, repeat=number.repeat, seed=trial.seed)
-    return msgspec.structs.replace(run, trial=numbered, extra=run.extra | number.extra())
+def _arms(runs: Runs) -> Sequence[str]:
+    return runs.columns["trial.arm"] if isinstance(runs, RunColumns) else [run.trial.arm for run in runs]
+
+
+def _are_free(runs: Runs) -> Sequence[bool]:
+    if not isinstance(runs, RunColumns):
+        return [run.cost.usd == 0 for run in runs]
+    if "cost.usd" in runs.columns:
+        return [usd == 0 for usd in runs.columns["cost.usd"]]
+    return [cost.usd == 0 for cost in runs.columns.get("cost", (runs.alike.cost,) * len(runs))]
 
 
 def _warn(fields: set[str], likely: Mapping[str, str], notes: ImportNotes) -> None:

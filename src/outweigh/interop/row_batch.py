@@ -9,22 +9,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import lru_cache, reduce
 from io import BytesIO
-from itertools import chain, pairwise, repeat
+from itertools import pairwise, repeat
 from operator import iconcat
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from outweigh.interop.field_values import FIRST_SECONDS, parse_times
-from outweigh.interop.imported_run import UNKNOWN_COLUMNS, outcome_check, real_agent, stable_id, structs_from_columns
+from outweigh.interop.imported_run import imported_run, outcome_check, real_agent, stable_id
 from outweigh.interop.result_files import LINE_LIMIT
-from outweigh.interop.table.columns import FIELD_READERS, LABEL_FIELDS, MappedColumn
 from outweigh.model.base import Amount, Count, Json
-from outweigh.model.run_record import AgentIdentity, RunRecord, Trial
+from outweigh.model.run_columns import RunColumns
+from outweigh.model.run_record import REUSED_LABEL, AgentIdentity, RunRecord
 from outweigh.model.untrusted_json import NAME_LENGTH_LIMIT
-from outweigh.model.usage import Cost, CostProvenance, Usage, reported_cost
+from outweigh.model.usage import Usage, reported_cost
 
-BLOCK_BYTES = 2**17
+BLOCK_BYTES = 2**18
 """Large enough that the cost per block is negligible, small enough for a processor's cache."""
 
 
@@ -42,67 +43,77 @@ _CellColumns = Mapping[str, Sequence[Any]]
 
 _DIRECT_FIELDS = ("family", "duration_seconds", "step_count", "tool_call_count")
 _IDENTITY = ("agent", "agent_version", "model")
-_CHECKS = {passed: (outcome_check("success", passed),) for passed in (True, False, None)}
+_PLAIN = imported_run(run_id="", task_id="", arm="", repeat=0)
+_CHECK = (outcome_check("success", None),)
 
 
 class BatchBuilder:
-    """Makes runs from decoded rows. `fields` are those of a row, of which the last are the `others`."""
+    """Makes runs from columns of cells. `fields` are those of a row, of which the last are the `others`."""
 
-    def __init__(self, fields: Sequence[str], others: Sequence[str], arm: str | None) -> None:
+    def __init__(self, fields: Sequence[str], others: Sequence[str], arm: str | None, unknown: tuple[Any, ...]) -> None:
         self._fields = fields
-        self._others = _UnmappedColumns(others)
+        self._unknown = unknown
+        self._others = others
         self._own = len(fields) - len(others)
         self._arm = arm
 
-    def runs(self, rows: Iterable[msgspec.Struct], first: int) -> list[RunRecord]:
+    def runs_of_rows(self, rows: Iterable[msgspec.Struct], first: int) -> RunColumns | Sequence[RunRecord]:
         """A run for every row; ValueError if a row must be read by itself.
 
         Rows are not kept, so that each reuses the memory of the one before, which is still in the processor's cache.
         """
         flat: list[Any] = reduce(iconcat, map(msgspec.structs.astuple, rows), [])
         width = len(self._fields)
-        columns = [flat[place::width] for place in range(width)]
+        return self.runs([flat[place::width] for place in range(width)], first)
+
+    def runs(self, columns: Sequence[Sequence[Any]], first: int) -> RunColumns | Sequence[RunRecord]:
+        """A run for every row of these columns; rows without a name are called by their place from `first` on.
+
+        They are single records where cells hold arrays or objects, which may be nested too deeply to be read again.
+        """
         size = len(columns[0])
         cells: dict[str, Sequence[Any]] = dict(zip(self._fields, columns, strict=True))
         if self._arm is not None:
             cells["arm"] = [named or self._arm for named in cells.get("arm", (None,) * size)]
-        known = {
+        _require_trimmed({*cells["task_id"]})
+        _require_trimmed({*cells["arm"]})
+        found: dict[str, Sequence[Any]] = {
             "run_id": _run_ids(cells, first),
-            "trial": _trials(cells),
-            "extra": self._others.extras(columns[self._own :], size),
+            "trial.task_id": cells["task_id"],
+            "trial.arm": cells["arm"],
+            "trial.repeat": cells.get("repeat", (0,) * size),
+            **dict(_field_columns(cells)),
         }
-        return structs_from_columns(RunRecord, UNKNOWN_COLUMNS | dict(_field_columns(cells)) | known)
+        alike = _PLAIN
+        if "checks.passed" in found:
+            alike = replace(alike, checks=_CHECK)
+        if "cost.usd" in found:
+            alike = replace(alike, cost=reported_cost(0.0))
+        others = columns[self._own :]
+        own, whole = _unmapped_columns(self._others, others, self._unknown)
+        runs = RunColumns(alike, found if whole is None else found | {"extra": whole}, own)
+        return runs.records() if any(_holds_objects(column) for column in others) else runs
 
 
-def _field_columns(cells: _CellColumns) -> Iterator[tuple[str, Iterable[Any]]]:
-    """The columns of a run's fields that the table has."""
+def _field_columns(cells: _CellColumns) -> Iterator[tuple[str, Sequence[Any]]]:
+    """The columns of a run's fields that the table has, by their places in a record."""
     for name in _DIRECT_FIELDS:
         if name in cells:
             yield name, cells[name]
-    if any(name in cells for name in Usage.__struct_fields__):
-        yield (
-            "usage",
-            structs_from_columns(Usage, {name: cells.get(name, repeat(None)) for name in Usage.__struct_fields__}),
-        )
+    for name in Usage.__struct_fields__:
+        if name in cells:
+            yield f"usage.{name}", cells[name]
     if any(name in cells for name in _IDENTITY):
-        yield "agent", map(_agent_identity, *(cells.get(name, repeat(None)) for name in _IDENTITY))
+        yield "agent", [*map(_agent_identity, *(cells.get(name, repeat(None)) for name in _IDENTITY))]
     if "started_at" in cells:
         yield "started_at", _time_column(cells["started_at"])
     if "cost_usd" in cells:
-        yield "cost", _cost_column(cells["cost_usd"])
+        usd = cells["cost_usd"]
+        yield ("cost", [*map(reported_cost, usd)]) if None in usd else ("cost.usd", usd)
     if "success" in cells:
-        yield "checks", map(_CHECKS.__getitem__, cells["success"])
+        yield "checks.passed", cells["success"]
     if "family" in cells:
         _require_trimmed(cells["family"])
-
-
-def _trials(cells: _CellColumns) -> list[Trial]:
-    _require_trimmed({*cells["task_id"]})
-    _require_trimmed({*cells["arm"]})
-    repeats = cells.get("repeat", repeat(0))
-    return structs_from_columns(
-        Trial, {"task_id": cells["task_id"], "arm": cells["arm"], "repeat": repeats, "seed": repeat(None)}
-    )
 
 
 def _run_ids(cells: _CellColumns, first: int) -> Sequence[str]:
@@ -131,31 +142,20 @@ def _time_column(column: Sequence[Any]) -> Sequence[datetime | None]:
     return found
 
 
-def _cost_column(column: Sequence[float | None]) -> list[Cost]:
-    if None in column:
-        return [*map(reported_cost, column)]
-    others = dict.fromkeys(("price_table", "low_usd", "high_usd"), repeat(None))
-    return structs_from_columns(Cost, {"usd": column, "provenance": repeat(CostProvenance.REPORTED), **others})
+def _unmapped_columns(
+    names: Sequence[str], columns: Sequence[Sequence[Any]], unknown: tuple[Any, ...]
+) -> tuple[Mapping[str, Sequence[Any]], list[Json] | None]:
+    """The columns that are not mapped to a field; where some cells are unknown, what each row has instead."""
+    if not any(value in column for column in columns for value in unknown):
+        return dict(zip(names, columns, strict=True)), None
+    return {}, [
+        {name: cell for name, cell in zip(names, row, strict=True) if cell not in unknown}
+        for row in zip(*columns, strict=True)
+    ]
 
 
-class _UnmappedColumns:
-    """The columns that are not mapped to a field."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-        plain = all(name.isidentifier() and not name.startswith("_") for name in names)
-        self._kind = msgspec.defstruct("Others", names) if names and plain else None
-
-    def extras(self, columns: Sequence[Sequence[Any]], size: int) -> list[Json]:
-        """The values of these columns in each row, without unknown ones."""
-        if not columns:
-            return [{} for _ in range(size)]
-        if self._kind is not None and not any(None in column or "" in column for column in columns):
-            return [*map(msgspec.structs.asdict, map(self._kind, *columns))]
-        return [
-            {name: cell for name, cell in zip(self._names, row, strict=True) if cell is not None and cell != ""}
-            for row in zip(*columns, strict=True)
-        ]
+def _holds_objects(column: Sequence[Any]) -> bool:
+    return not {list, dict}.isdisjoint(map(type, column))
 
 
 def _require_trimmed(labels: Iterable[str | None]) -> None:
@@ -174,17 +174,22 @@ def _agent_identity(name: str | None, version: str | None, model: str | None) ->
 LONGEST_LINE = 10_000
 """In a shorter line, all unmapped columns fit into `extra`."""
 
+_LABELS = ("task_id", "arm", "run_id", "model", "agent", "agent_version", "family")
 _COUNTS = ("repeat", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(LABEL_FIELDS, Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_LENGTH_LIMIT)]),
+    **dict.fromkeys(_LABELS, Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_LENGTH_LIMIT)]),
     **dict.fromkeys((*_COUNTS, "step_count", "tool_call_count"), Count),
     **dict.fromkeys(("duration_seconds", "cost_usd"), Amount),
     "success": bool,
     "started_at": Any,
 }
+FIELDS = _TYPES.keys()
+"""The fields whose columns can be read many rows at a time."""
+
 SingleLineReader = Callable[[bytes, int], Sequence[RunRecord]]
 """Reads one line, given with its number, cell by cell."""
 
+_KEY_END = b'":'
 _DECODE_ERRORS = (ValueError, msgspec.MsgspecError, RecursionError)
 _ESCAPED_CHARACTERS = re.compile(r'["\\\x00-\x1f]')
 
@@ -192,28 +197,33 @@ _ESCAPED_CHARACTERS = re.compile(r'["\\\x00-\x1f]')
 class BatchReader:
     """Reads blocks of lines as runs; lines that do not fit are read one by one."""
 
-    def __init__(self, row_type: type[msgspec.Struct], blocks: BatchBuilder) -> None:
+    def __init__(self, row_type: type[msgspec.Struct], blocks: BatchBuilder, keys: int) -> None:
         self._decode = msgspec.json.Decoder(row_type).decode
         self._blocks = blocks
+        self._keys = keys
+        """How many keys each row has, where all of them are needed; with one twice, there would be more."""
 
-    def read(self, blocks: Iterable[Sequence[bytes]], read_line: SingleLineReader) -> Iterator[list[RunRecord]]:
+    def read(
+        self, blocks: Iterable[Sequence[bytes]], read_line: SingleLineReader
+    ) -> Iterator[RunColumns | Sequence[RunRecord]]:
         """The runs of each block, in the order of their lines."""
         number = 1
         for lines in blocks:
-            yield self._runs(lines, number, read_line)
+            yield from self._runs(lines, number, read_line)
             number += len(lines)
 
-    def _runs(self, lines: Sequence[bytes], first: int, read_line: SingleLineReader) -> list[RunRecord]:
+    def _runs(
+        self, lines: Sequence[bytes], first: int, read_line: SingleLineReader
+    ) -> Iterator[RunColumns | Sequence[RunRecord]]:
         """The runs of all lines at once or, if some do not fit, of the parts between them and of each by itself."""
         try:
-            return self._plain_runs(lines, first)
+            yield self._plain_runs(lines, first)
         except _DECODE_ERRORS:
             if len(lines) == 1:
-                return [*read_line(lines[0], first)]
-        found: list[RunRecord] = []
-        for start, end in pairwise((0, *self._cuts(lines), len(lines))):
-            found += self._runs(lines[start:end], first + start, read_line)
-        return found
+                yield read_line(lines[0], first)
+                return
+            for start, end in pairwise((0, *self._cuts(lines), len(lines))):
+                yield from self._runs(lines[start:end], first + start, read_line)
 
     def _cuts(self, lines: Sequence[bytes]) -> Sequence[int]:
         """Positions before and after each line that cannot be decoded; in the middle if all can, but some cells are
@@ -230,41 +240,72 @@ class BatchReader:
             return False
         return len(line) < LONGEST_LINE
 
-    def _plain_runs(self, lines: Sequence[bytes], first: int) -> list[RunRecord]:
+    def _plain_runs(self, lines: Sequence[bytes], first: int) -> RunColumns | Sequence[RunRecord]:
         if max(map(len, lines)) >= LONGEST_LINE:
             raise ValueError("a long line")
-        return self._blocks.runs(map(self._decode, lines), first)
+        if self._keys and sum(line.count(_KEY_END) for line in lines) != self._keys * len(lines):
+            raise ValueError("a key that may stand there twice")
+        return self._blocks.runs_of_rows(map(self._decode, lines), first)
 
 
-def make_batch_reader(columns: Sequence[MappedColumn], names: Collection[str], arm: str | None) -> BatchReader | None:
-    """A reader for such rows. `names` are all columns that may occur, `arm` is for rows that name none.
+PLAIN_CELL: Any = None | bool | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float | str
+"""No array, no object, and no number that has to be rounded."""
 
-    None if a field consists of several columns or must be computed, such as a pass from a score.
+
+class RowRules(NamedTuple):
+    """What rows must be like to be read many at once: the type of cells in columns that are no field, which of them say
+    nothing, and the columns that every row must have exactly once.
     """
-    mapped = {column.field: column.paths for column in columns}
-    if any(column.reading is not FIELD_READERS[column.field] for column in columns):
-        return None
-    if not mapped.keys() <= _TYPES.keys() or any(len(paths) > 1 or len(paths[0]) > 1 for paths in mapped.values()):
-        return None
-    others = sorted(set(names) - {paths[0][0] for paths in mapped.values()})
+
+    cell: Any = Any
+    unknown: tuple[Any, ...] = (None, "")
+    once: frozenset[str] = frozenset()
+
+
+LOOSE = RowRules()
+
+
+def make_row_reader(
+    mapped: Mapping[str, str], names: Collection[str], arm: str | None, rules: RowRules = LOOSE
+) -> BatchReader | None:
+    """A reader for rows whose fields have these columns. `names` are all columns that may occur, `arm` is for rows that
+    name none.
+
+    None if a column of others says that runs were paid for elsewhere.
+    """
+    others = sorted({*names} - {*mapped.values()})
     needed = {"task_id", "repeat"} if arm else {"task_id", "repeat", "arm"}
-    row_type = _row_type({field: paths[0][0] for field, paths in mapped.items()}, others, needed)
+    row_type = None if REUSED_LABEL in others else _row_type(mapped, others, needed, rules)
     if row_type is None:
         return None
-    return BatchReader(row_type, BatchBuilder(row_type.__struct_fields__, others, arm and stable_id(arm)))
+    builder = BatchBuilder(row_type.__struct_fields__, others, arm and stable_id(arm), rules.unknown)
+    return BatchReader(row_type, builder, len(rules.once))
 
 
-def _row_type(mapped: dict[str, str], others: Sequence[str], needed: Collection[str]) -> type[msgspec.Struct] | None:
+def _row_type(
+    mapped: Mapping[str, str], others: Sequence[str], needed: Collection[str], rules: RowRules
+) -> type[msgspec.Struct] | None:
     """A struct with these columns and no others, unmapped ones last; columns that are not needed may be missing or
     null.
 
     None if one column is two fields, or a name has characters that JSON may escape.
     """
-    called = mapped | {f"other_{number}": name for number, name in enumerate(others)}
+    called = {**mapped} | {f"other_{number}": name for number, name in enumerate(others)}
     if len(set(called.values())) < len(called) or any(_ESCAPED_CHARACTERS.search(name) for name in called.values()):
         return None
-    given: Iterable[Any] = ((field, _TYPES[field]) for field in mapped if field in needed)
-    open_: Iterable[Any] = ((field, _TYPES.get(field, Any) | None, None) for field in called if field not in needed)
+
+    def described(field: str, column: str) -> Any:
+        if field in needed:
+            return field, _TYPES[field]
+        cell = _TYPES.get(field, rules.cell) | None
+        return (field, cell) if column in rules.once else (field, cell, None)
+
     return msgspec.defstruct(
-        "Row", chain(given, open_), rename=called, forbid_unknown_fields=True, frozen=True, gc=False
+        "Row",
+        [described(*each) for each in called.items()],
+        rename=called,
+        forbid_unknown_fields=True,
+        frozen=True,
+        gc=False,
+        kw_only=True,
     )

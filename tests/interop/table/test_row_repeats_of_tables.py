@@ -1,0 +1,68 @@
+"""Rows are numbered as the runs are by their ids, whether they stand in order or not, in blocks and by themselves."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from outweigh.interop.imported_run import UnnumberedRun, imported_run, number_repeats
+from outweigh.interop.table.row_repeats import RowNumbers, Runs
+from outweigh.model.run_columns import RunColumns
+from outweigh.model.run_record import REPEAT_LABEL, RunRecord
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def some_runs(times: str, names: str) -> list[RunRecord]:
+    rng = random.Random(0)
+    ids = [f"row {number:07}" for number in range(500)]
+    if names == "mixed":
+        rng.shuffle(ids)
+    moments: dict[str, list[datetime | None]] = {
+        "none": [None] * 500,
+        "rising": [START + timedelta(seconds=number) for number in range(500)],
+        "mixed": [rng.choice((None, START, START + timedelta(seconds=rng.randrange(99)))) for _ in ids],
+    }
+    return [
+        imported_run(run_id=name, task_id=f"task {rng.randrange(150)}", arm=rng.choice("ab"), repeat=0, started_at=time)
+        for name, time in zip(ids, moments[times], strict=True)
+    ]
+
+
+def as_columns(runs: list[RunRecord]) -> RunColumns:
+    return RunColumns(
+        imported_run(run_id="", task_id="", arm="", repeat=0),
+        {
+            "run_id": [run.run_id for run in runs],
+            "trial.task_id": [run.trial.task_id for run in runs],
+            "trial.arm": [run.trial.arm for run in runs],
+            "trial.repeat": [0] * len(runs),
+            "started_at": [run.started_at for run in runs],
+        },
+        {},
+    )
+
+
+@pytest.mark.parametrize("times", ["none", "rising", "mixed"])
+@pytest.mark.parametrize("names", ["rising", "mixed"])
+def test_rows_get_the_numbers_that_their_ids_get(times: str, names: str) -> None:
+    runs = some_runs(times, names)
+    expected = number_repeats(
+        UnnumberedRun(run.run_id, run.trial.task_id, run.trial.arm, run.started_at) for run in runs
+    )
+    blocks: list[Runs] = [as_columns(runs[:200]), runs[200:210], as_columns(runs[210:])]
+
+    numbers = RowNumbers(lambda: blocks)
+    numbered = [run for block in blocks for run in numbers.give(block) or ()]
+
+    assert [(run.run_id, run.trial.repeat) for run in numbered] == [
+        (run.run_id, expected[run.run_id][0]) for run in runs
+    ]
+    assert [REPEAT_LABEL in run.extra for run in numbered] == [expected[run.run_id].arbitrary for run in runs]
+    assert {REPEAT_LABEL in run.extra for run in numbered} == {True, False}
+
+
+def test_rows_that_came_after_the_numbers_were_given_have_none() -> None:
+    runs = some_runs("none", "rising")
+
+    assert RowNumbers(lambda: [runs[:10]]).give(as_columns(runs)) is None
