@@ -19,6 +19,7 @@ from outweigh.engine.experiment import (
     close_abandoned_attempts,
     experiment_progress,
     run_experiment,
+    thread_executor,
 )
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.run_agent import EngineDeps
@@ -56,9 +57,9 @@ class Engine:
         progress = experiment_progress(plan, self.store)
         looks = self.looks(plan) if until_decided else None
         return run_experiment(
-            self.deps,
+            thread_executor(self.deps, 2, looks),
             progress,
-            jobs=2,
+            retries=self.deps.limits.retries,
             budget=Budget(budget_usd, self.suite.spec.limits.budget_usd, progress.paid),
             looks=looks,
             drain=drain or Signal(),

@@ -16,6 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
 from threading import Event
+from types import MappingProxyType
 
 from outweigh.app.arm_login import explain_unfit_login, open_login
 from outweigh.app.suite_sandbox import choose_sandbox
@@ -36,9 +37,8 @@ from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent, HoldsConversations
 from outweigh.ports.gateways import Gateway, HostAccess
 from outweigh.ports.sandboxes import ReadyImage, SandboxProvider
+from outweigh.ports.stores import RunStore
 from outweigh.prices import price_tables, read_prices
-from outweigh.store.experiment_file import read_rule_labels
-from outweigh.store.run_store import FolderRunStore
 from outweigh.workspace.cache import WorkspaceCache
 from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
 from outweigh.workspace.patch import workspace_patch
@@ -47,6 +47,8 @@ from outweigh.workspace.trash import remove_tree
 
 SCRATCH_NOTE = "scratch"
 """The file of a store that says where its engine lays out trials. Read and written under the store's lock."""
+
+NO_LABELS: Mapping[str, str | int] = MappingProxyType({})
 
 _SCRATCH_NAME = re.compile(r"outweigh-[0-9a-f]{16}")
 
@@ -130,14 +132,17 @@ def engine_label(store: Path) -> str:
 def build_engine_deps(
     suite: LoadedSuite,
     adapters: SuiteAdapters,
-    store: FolderRunStore,
+    store: RunStore,
     label: str,
     scratch: Scratch,
     cancel: Event,
     gateway: Gateway | None = None,
     hosts: Callable[[], HostAccess | None] = lambda: None,
+    rule_labels: Mapping[str, str | int] = NO_LABELS,
 ) -> EngineDeps:
-    """What the engine works with; without a gateway agents go to their models directly."""
+    """What the engine works with; without a gateway agents go to their models directly. `rule_labels` are those of the
+    experiment (store/experiment_file.py).
+    """
     return EngineDeps(
         tasks={task.id: task for task in suite.tasks},
         arms=suite.arms,
@@ -165,7 +170,7 @@ def build_engine_deps(
         expected_setup=expected_setup(suite.arms, suite.overlays, adapters.agents, suite.spec.gateway.model_aliases),
         keep_bodies=suite.spec.gateway.keep_bodies,
         allow=suite.spec.gateway.allow,
-        rule_labels=read_rule_labels(store.folder),
+        rule_labels=rule_labels,
         images=adapters.images,
         user_model=suite.spec.simulated_user,
     )

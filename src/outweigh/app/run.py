@@ -53,6 +53,7 @@ from outweigh.engine.experiment import (
     close_abandoned_attempts,
     experiment_progress,
     run_experiment,
+    thread_executor,
 )
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.run_agent import EngineDeps
@@ -63,7 +64,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import Executor
 from outweigh.prices import price_tables
 from outweigh.store.experiment_changes import check_experiment
-from outweigh.store.experiment_file import read_experiment
+from outweigh.store.experiment_file import read_experiment, read_rule_labels
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.shard_files import ShardFile, begin_shard
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
@@ -207,6 +208,7 @@ class _SuiteRun:
                     cancel=signals.cancel,
                     gateway=gateway,
                     hosts=hosts,
+                    rule_labels=read_rule_labels(store.folder),
                 )
                 deps = replace(deps, sandbox=with_default_limits(deps.sandbox, self.request.jobs))
                 deps = replace(deps, expected_cases={result.task_id: result.case_names for result in tried})
@@ -349,12 +351,13 @@ class _SuiteRun:
         progress = experiment_progress(self.plan, store)
         watch.resume(progress)
         budget = Budget(self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid_at_most)
+        looks = self._looks(store)
         stop = run_experiment(
-            deps,
+            thread_executor(deps, self.request.jobs, looks),
             progress,
-            jobs=self.request.jobs,
+            retries=spec.limits.retries,
             budget=budget,
-            looks=self._looks(store),
+            looks=looks,
             drain=signals.drain,
             listen=watch.listen,
             keep_going=self.request.keep_going,

@@ -13,7 +13,7 @@ from outweigh.engine.attempt import FinishedAttempt, close_abandoned_attempt, ru
 from outweigh.engine.batch import NO_TIER_BUDGETS, Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
-from outweigh.engine.executor import ThreadExecutor
+from outweigh.engine.executor import AttemptExecutor, ThreadExecutor
 from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import PlannedRun
@@ -106,29 +106,14 @@ class RunLooks(Protocol):
     """Looks at the results while an experiment runs."""
 
     def add(self, record: RunRecord) -> None:
-        """Take note of a finished attempt, in the thread that made it."""
+        """Take note of a finished attempt, in the thread that made or stored it."""
 
     def take(self, still_open: Collection[str]) -> LookResult:
         """Look, given the tasks that still have open trials."""
 
 
-def run_experiment(  # noqa: PLR0913 - one keyword for everything that may end it
-    deps: EngineDeps,
-    progress: ExperimentProgress,
-    *,
-    jobs: int,
-    budget: Budget,
-    looks: RunLooks | None,
-    drain: Signal,
-    listen: EventListener,
-    keep_going: bool = False,
-    tier_budgets: Mapping[str, Budget] = NO_TIER_BUDGETS,
-) -> EndReason:
-    """Run the trials that are left; `looks` is told of every record, and may end the experiment early.
-
-    `tier_budgets` are those of the arms whose tier has one, shared by the arms of a tier. With `keep_going` all trials
-    are attempted, also when one after another fails for the same reason.
-    """
+def thread_executor(deps: EngineDeps, jobs: int, looks: RunLooks | None) -> ThreadExecutor:
+    """Attempts are made in threads of this process, and `looks` is told of every record."""
 
     def attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
         made = run_attempt(deps, planned, number)
@@ -136,10 +121,30 @@ def run_experiment(  # noqa: PLR0913 - one keyword for everything that may end i
             looks.add(made.record)
         return made
 
+    return ThreadExecutor(attempt, jobs)
+
+
+def run_experiment(  # noqa: PLR0913 - one keyword for everything that may end it
+    executor: AttemptExecutor,
+    progress: ExperimentProgress,
+    *,
+    retries: int,
+    budget: Budget,
+    looks: RunLooks | None,
+    drain: Signal,
+    listen: EventListener,
+    keep_going: bool = False,
+    tier_budgets: Mapping[str, Budget] = NO_TIER_BUDGETS,
+) -> EndReason:
+    """Run the trials that are left; `looks`, which the executor tells of every record, may end the experiment early.
+
+    `tier_budgets` are those of the arms whose tier has one, shared by the arms of a tier. With `keep_going` all trials
+    are attempted, also when one after another fails for the same reason.
+    """
     batch = Batch(
-        executor=ThreadExecutor(attempt, jobs),
+        executor=executor,
         settings=BatchSettings(
-            retries=deps.limits.retries,
+            retries=retries,
             first_backoff_seconds=FIRST_BACKOFF_SECONDS,
             longest_backoff_seconds=LONGEST_BACKOFF_SECONDS,
             same_failures=None if keep_going else SAME_FAILURES,
