@@ -17,6 +17,7 @@ from secrets import token_hex
 from tempfile import gettempdir
 from threading import Event
 from types import MappingProxyType
+from typing import Any
 
 from outweigh.app.arm_login import explain_unfit_login, open_login
 from outweigh.app.suite_sandbox import choose_sandbox
@@ -48,7 +49,7 @@ from outweigh.workspace.trash import remove_tree
 SCRATCH_NOTE = "scratch"
 """The file of a store that says where its engine lays out trials. Read and written under the store's lock."""
 
-NO_LABELS: Mapping[str, str | int] = MappingProxyType({})
+NO_LABELS: Mapping[str, Any] = MappingProxyType({})
 
 _SCRATCH_NAME = re.compile(r"outweigh-[0-9a-f]{16}")
 
@@ -121,7 +122,11 @@ def load_suite_adapters(suite: LoadedSuite) -> SuiteAdapters:
     AllowedHosts(suite.spec.sandbox.allow_hosts)
     sandboxes = choose_sandbox(suite.spec.sandbox, suite.tasks)
     require_dependencies(suite.tasks, sandboxes.name)
-    return SuiteAdapters(sandboxes=sandboxes, agents=_agents(suite), secrets=_secrets(suite))
+    agents = load_agents(suite)
+    for arm in suite.arms.values():
+        if (missing := agents[arm.agent].missing(arm)) is not None:
+            raise UsageError(f"arm {arm.name!r} cannot run here: {missing}")
+    return SuiteAdapters(sandboxes=sandboxes, agents=agents, secrets=_secrets(suite))
 
 
 def engine_label(store: Path) -> str:
@@ -138,9 +143,9 @@ def build_engine_deps(
     cancel: Event,
     gateway: Gateway | None = None,
     hosts: Callable[[], HostAccess | None] = lambda: None,
-    rule_labels: Mapping[str, str | int] = NO_LABELS,
+    labels: Mapping[str, Any] = NO_LABELS,
 ) -> EngineDeps:
-    """What the engine works with; without a gateway agents go to their models directly. `rule_labels` are those of the
+    """What the engine works with; without a gateway agents go to their models directly. `labels` are those of the
     experiment (store/experiment_file.py).
     """
     return EngineDeps(
@@ -170,7 +175,7 @@ def build_engine_deps(
         expected_setup=expected_setup(suite.arms, suite.overlays, adapters.agents, suite.spec.gateway.model_aliases),
         keep_bodies=suite.spec.gateway.keep_bodies,
         allow=suite.spec.gateway.allow,
-        rule_labels=rule_labels,
+        labels=dict(labels),
         images=adapters.images,
         user_model=suite.spec.simulated_user,
     )
@@ -180,13 +185,12 @@ def _leave_in_place(layout: Path) -> None:
     """Leave a layout where it is: it lies in its trial's folder, which is removed as a whole."""
 
 
-def _agents(suite: LoadedSuite) -> dict[str, Agent]:
+def load_agents(suite: LoadedSuite) -> dict[str, Agent]:
+    """The adapters of the arms' agents, whether or not their programs are here; mistakes of the suite are refused."""
     agents: dict[str, Agent] = {
         name: load_adapter("agent", name) for name in {arm.agent for arm in suite.arms.values()}
     }
     for arm in suite.arms.values():
-        if (missing := agents[arm.agent].missing(arm)) is not None:
-            raise UsageError(f"arm {arm.name!r} cannot run here: {missing}")
         if (unfit := explain_unfit_provider(suite.spec, arm, agents[arm.agent])) is not None:
             raise UsageError(unfit)
         _refuse_unheld_turns(suite, arm, agents[arm.agent])
@@ -280,14 +284,18 @@ def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[
 def _named_upstream(suite: LoadedSuite, name: str) -> NamedUpstream:
     """A provider of the suite, with its key and headers."""
     spec = suite.spec.providers[name]
-    for variable in provider_variables(spec):
-        if not os.environ.get(variable):
-            raise UsageError(
-                f"providers.{name} needs {variable}, which is not in the environment; export it, or name another "
-                "variable there."
-            )
+    for variable in missing_variables(suite, name):
+        raise UsageError(
+            f"providers.{name} needs {variable}, which is not in the environment; export it, or name another "
+            "variable there."
+        )
     prices = prices_for_provider(suite, name)
     return NamedUpstream(dialect=spec.dialect, upstream=read_provider(name, spec, os.environ), prices=prices)
+
+
+def missing_variables(suite: LoadedSuite, provider: str) -> list[str]:
+    """The variables of a provider of the suite that are not in the environment."""
+    return [name for name in provider_variables(suite.spec.providers[provider]) if not os.environ.get(name)]
 
 
 def own_price_file(suite: LoadedSuite, provider: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from outweigh.app.build_engine import (
     Scratch,
@@ -37,7 +38,7 @@ from outweigh.app.run_request import (
 )
 from outweigh.app.run_stages import PlannedSuite, planned_repeats, run_in_stages, tier_budgets
 from outweigh.app.sandbox_limits import with_default_limits
-from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
+from outweigh.app.suite_sandbox import choose_sandbox, model_hosts, open_allowed_hosts, sandbox_name
 from outweigh.app.suite_selection import choose_suite, nothing_to_compare
 from outweigh.app.suite_versions import SuiteVersions, find_versions
 from outweigh.app.task_images import (
@@ -60,6 +61,7 @@ from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import PlannedRun, plan_sha256, shard_runs
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan, plan_even_looks
+from outweigh.model.preflight_result import PreflightResult
 from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import Executor
 from outweigh.prices import price_tables
@@ -69,6 +71,9 @@ from outweigh.store.run_store import FolderRunStore
 from outweigh.store.shard_files import ShardFile, begin_shard
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash
+
+if TYPE_CHECKING:
+    from outweigh.app.run_on_cluster import ClusterRun
 
 
 def run(request: RunRequest, observer: RunObserver) -> EndReason | RunPreview | NothingToCompare:
@@ -116,6 +121,8 @@ def run_planned(planned: PlannedSuite, request: RunRequest, observer: RunObserve
     )
     if suite.spec.executor is Executor.HARBOR:
         return work.through_harbor()
+    if suite.spec.executor is Executor.DASK:
+        return work.through_cluster()
     adapters = load_suite_adapters(suite)
     if request.dry_run:
         return work.preview(sandbox=adapters.sandboxes.name)
@@ -208,12 +215,69 @@ class _SuiteRun:
                     cancel=signals.cancel,
                     gateway=gateway,
                     hosts=hosts,
-                    rule_labels=read_rule_labels(store.folder),
+                    labels=read_rule_labels(store.folder),
                 )
                 deps = replace(deps, sandbox=with_default_limits(deps.sandbox, self.request.jobs))
                 deps = replace(deps, expected_cases={result.task_id: result.case_names for result in tried})
                 stop = self._watch(store, signals, lambda watch: self._attempt_trials(deps, store, signals, watch))
             return self._judge(store, stop)
+
+    def through_cluster(self) -> EndReason | RunPreview:
+        """Attempt the trials on the hosts of a Dask cluster; this process decides and stores."""
+        from outweigh.app.run_on_cluster import ClusterRun, check_cluster  # noqa: PLC0415 - only where it is asked for
+
+        signals = StopSignals()
+        cluster = check_cluster(self.suite, self.request)
+        if self.request.dry_run:
+            return self.preview(sandbox=sandbox_name(self.suite.spec.sandbox, self.suite.tasks))
+        with self._open_store() as store:
+            self._begin(store, ())
+            tried = self._try_tasks(store)
+            work = ClusterRun(suite=self.suite, plan=self.plan, cluster=cluster, tried=tried, store=store)
+            stop = self._watch(store, signals, lambda watch: self._attempt_on(work, store, signals, watch))
+            return self._judge(store, stop)
+
+    def _try_tasks(self, store: FolderRunStore) -> tuple[PreflightResult, ...]:
+        """What the tasks show before any run, tried in the sandbox of this machine."""
+        label = engine_label(self.folder)
+        with scratch_folder(self.folder) as scratch:
+            images = prepare_task_images(
+                self.suite, choose_sandbox(self.suite.spec.sandbox, self.suite.tasks), self.observer.notify
+            )
+            found = require_preflight(
+                store.folder,
+                self.suite,
+                scratch=scratch,
+                label=label,
+                ignore_faults=self.request.assume_yes,
+                images=images,
+            )
+        return tuple(found)
+
+    def _attempt_on(self, work: "ClusterRun", store: FolderRunStore, signals: StopSignals, watch: RunWatch) -> _Ended:
+        spec = self.suite.spec
+        budgets = tier_budgets(self.suite, store, spec.limits.budget_usd, self.request.shard)
+        looks = self._looks(store)
+        with work.open(looks, signals, watch.listen) as executor:
+            work.recover(executor, watch.listen)
+            progress = experiment_progress(self.plan, store)
+            watch.resume(progress)
+            budget = Budget(
+                self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid_at_most
+            )
+            executor.budgets = lambda arm: [budget, *([budgets[arm]] if arm in budgets else [])]
+            stop = run_experiment(
+                executor,
+                progress,
+                retries=spec.limits.retries,
+                budget=budget,
+                looks=looks,
+                drain=signals.drain,
+                listen=watch.listen,
+                keep_going=self.request.keep_going,
+                tier_budgets=budgets,
+            )
+        return _Ended(stop, budget.cost_is_unknown)
 
     def through_harbor(self) -> EndReason | RunPreview:
         """The same suite and store; Harbor makes the runs."""

@@ -29,7 +29,8 @@ SHOWN_PATHS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRequest:
-    """A suite, the revisions of the agent's configuration to try it with, and who is to run it.
+    """A suite, the revisions of the agent's configuration to try it with, and who is to run it: with a scheduler, the
+    hosts of its cluster.
 
     `repository` is where revisions come from; without it, the repository that the suite is in.
     """
@@ -39,6 +40,7 @@ class SuiteRequest:
     head: str | None = None
     repository: str | None = None
     executor: Executor | None = None
+    scheduler: str | None = None
 
 
 def read_suite(path: str, repository: str | None = None) -> LoadedSuite:
@@ -58,12 +60,12 @@ def choose_suite(request: SuiteRequest) -> Iterator[LoadedSuite]:
     if request.base is None:
         if request.head is not None:
             raise UsageError("--head needs a --base to be compared with.")
-        suite = _with_executor(read_suite(request.path, request.repository), request.executor)
+        suite = _with_executor(read_suite(request.path, request.repository), request)
         require_known_agents(suite, request.path)
         yield suite
         return
     with load_two_revisions(Path(request.path), request.base, request.head, request.repository) as suite:
-        yield _with_executor(suite, request.executor)
+        yield _with_executor(suite, request)
 
 
 @contextmanager
@@ -119,11 +121,16 @@ def _load_at_refs(path: Path, revisions: GitRevisions, refs: Mapping[str, str | 
     )
 
 
-def _with_executor(suite: LoadedSuite, executor: Executor | None) -> LoadedSuite:
-    """The suite with that executor; with its own where none is requested."""
-    if executor is None:
-        return suite
-    return replace(suite, spec=msgspec.structs.replace(suite.spec, executor=executor))
+def _with_executor(suite: LoadedSuite, request: SuiteRequest) -> LoadedSuite:
+    """The suite with the executor and the scheduler that are requested; with its own where none is."""
+    spec = suite.spec
+    if request.executor is not None:
+        spec = msgspec.structs.replace(spec, executor=request.executor)
+    if request.scheduler is not None:
+        if spec.executor is not Executor.DASK:
+            raise UsageError("--scheduler names a Dask cluster; add --executor dask, or leave it out.")
+        spec = msgspec.structs.replace(spec, cluster=msgspec.structs.replace(spec.cluster, scheduler=request.scheduler))
+    return replace(suite, spec=spec)
 
 
 def require_known_agents(suite: LoadedSuite, path: str) -> None:

@@ -129,10 +129,16 @@ class SuiteOptions(CommandOptions):
     head: str | None
     repo: str | None
 
-    def suite_request(self, executor: Executor | None = None) -> SuiteRequest:
+    def suite_request(self, executor: Executor | None = None, scheduler: str | None = None) -> SuiteRequest:
         """The suite that the options name, else the one of this folder."""
-        suite = choose_suite_file(self.suite, self.command)
-        return SuiteRequest(path=suite, base=self.base, head=self.head, repository=self.repo, executor=executor)
+        return SuiteRequest(
+            path=choose_suite_file(self.suite, self.command),
+            base=self.base,
+            head=self.head,
+            repository=self.repo,
+            executor=executor,
+            scheduler=scheduler,
+        )
 
 
 class RunOptions(SuiteOptions):
@@ -143,6 +149,7 @@ class RunOptions(SuiteOptions):
     output: str | None
     budget: float | None
     executor: str | None
+    scheduler: str | None
     shard: str | None
     reuse: list[str]
     reuse_days: float | None
@@ -157,7 +164,7 @@ class RunOptions(SuiteOptions):
     def run_request(self) -> RunRequest:
         """What the options ask for."""
         return RunRequest(
-            suite=self.suite_request(None if self.executor is None else Executor(self.executor)),
+            suite=self.suite_request(None if self.executor is None else Executor(self.executor), self.scheduler),
             output=parse_output(self.output) if self.output else None,
             repeats=self.repeats,
             jobs=self.jobs,
@@ -231,7 +238,10 @@ def _add_size_options(parser: Parser) -> None:
         "--executor",
         choices=[each.value for each in Executor],
         metavar="NAME",
-        help="what makes the runs, engine or harbor (default: the suite's, else engine)",
+        help="what makes the runs: engine, dask or harbor (default: the suite's, else engine)",
+    )
+    group.add_argument(
+        "--scheduler", metavar="ADDRESS", help="the Dask scheduler of --executor dask (default: the suite's)"
     )
     group.add_argument(
         "--shard",

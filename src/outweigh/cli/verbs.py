@@ -103,8 +103,9 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
             },
         ),
         "dev": Verb(
-            "set up shell completion, the manual page and a scripted model",
+            "set up hosts of a cluster, shell completion, the manual page and a scripted model",
             below={
+                "host": _verb("dev_host", "make runs on this machine for a Dask cluster", takes_down=True),
                 "model-server": _verb("dev_model_server", "serve a scripted model to real agents, offline"),
                 "completion": _verb("dev_completion", "print a completion script for your shell"),
                 "man": _verb("dev_man", "print the manual page"),

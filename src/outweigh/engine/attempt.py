@@ -120,7 +120,7 @@ def _new_draft(deps: EngineDeps, planned: PlannedRun, number: int, started_at: d
         task=task,
         arm=arm,
         started_at=started_at,
-        rule_labels=deps.rule_labels,
+        labels=deps.labels,
     )
 
 

@@ -54,6 +54,17 @@ class Budget:
         self._reserved -= 1
         self._count(cost_usd)
 
+    def add_cost(self, cost_usd: float | None) -> None:
+        """Count what an attempt cost for which nothing is reserved any more, None where it is unknown."""
+        self._count(cost_usd)
+
+    def take_back(self, cost_usd: float | None) -> None:
+        """Undo `add_cost`: the cost is to be counted in another way."""
+        if cost_usd is None:
+            self._unknown -= 1
+        else:
+            self._known -= cost_usd
+
     def _affords_one_more(self, cap_usd: float) -> bool:
         worst = self.worst_run_usd
         if worst is None:

@@ -20,6 +20,7 @@ from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.engine.task_dependencies import hide_from_agent
 from outweigh.engine.trigger_run import EarlyStop, answer_limit
 from outweigh.model.arm import Arm
+from outweigh.model.base import Json
 from outweigh.model.suite import LimitsSpec, SandboxSpec, UserModelSpec
 from outweigh.model.task import Task
 from outweigh.ports.agents import (
@@ -43,7 +44,7 @@ class EngineDeps:
 
     `survey` makes a workspace readable that an agent left, and returns why it cannot be read, None where it can.
     `expected_cases` are the test cases that solved runs reported, by task and check. `images` are the images of tasks
-    that run in their own. `user_model` plays the users of tasks with a simulated one.
+    that run in their own. `user_model` plays the users of tasks with a simulated one. `labels` go into every record.
     """
 
     tasks: Mapping[str, Task]
@@ -68,7 +69,7 @@ class EngineDeps:
     expected_setup: ExpectedSetup
     keep_bodies: bool
     allow: tuple[str, ...] = ()
-    rule_labels: Mapping[str, str | int] = field(default_factory=dict)
+    labels: Json = field(default_factory=dict)
     expected_cases: Mapping[str, CaseNames] = field(default_factory=dict)
     images: Mapping[str, ReadyImage] = field(default_factory=dict)
     user_model: UserModelSpec | None = None

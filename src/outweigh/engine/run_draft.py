@@ -3,14 +3,15 @@
 Stored text is bounded and free of secrets.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from msgspec.structs import replace
 
-from outweigh.engine.trial_plan import PlannedRun
+from outweigh.engine.trial_plan import PlannedRun, run_id_of
 from outweigh.model.arm import Arm
+from outweigh.model.base import Json
 from outweigh.model.failure import Status
 from outweigh.model.redact import storable_text
 from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord, SimulatedUserUse
@@ -49,14 +50,13 @@ class RunDraft:
     failure: tuple[Status, str] | None = None
     checks: tuple[CheckResult, ...] | None = None
     artifacts: dict[str, bytes] = field(default_factory=dict)
-    rule_labels: Mapping[str, str | int] = field(default_factory=dict)
+    labels: Json = field(default_factory=dict)
     simulated_user: SimulatedUserUse | None = None
 
     @property
     def run_id(self) -> str:
-        """The attempt's id: readable, and unique within a store."""
-        trial = self.planned.trial
-        return f"{trial.task_id}/{trial.arm}/{trial.repeat}#{self.number}"
+        """The attempt's id."""
+        return run_id_of(self.planned.trial, self.number)
 
     def mark_started(self) -> None:
         """Note that the agent has the workspace: what breaks from now on may be its doing."""
@@ -98,7 +98,7 @@ def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]
         loaded=outcome.loaded,
         warnings=tuple(storable_text(warning, secrets) or "" for warning in outcome.warnings),
         artifacts=kept,
-        extra={**draft.rule_labels, **({} if draft.task.trigger is None else trigger_label(draft.task.trigger))},
+        extra={**draft.labels, **({} if draft.task.trigger is None else trigger_label(draft.task.trigger))},
         simulated_user=draft.simulated_user,
     )
 

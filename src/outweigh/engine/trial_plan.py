@@ -24,6 +24,11 @@ class PlannedRun:
     position: int
 
 
+def run_id_of(trial: Trial, attempt: int) -> str:
+    """The id of an attempt: readable, and unique within a store."""
+    return f"{trial.task_id}/{trial.arm}/{trial.repeat}#{attempt}"
+
+
 def plan_runs(
     tasks: Sequence[str],
     arms: Sequence[str],

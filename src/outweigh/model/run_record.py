@@ -256,6 +256,24 @@ REUSED_LABEL = "reused"
 """The label of a record that is a copy of one from an earlier experiment."""
 
 
+LATE_LABEL = "late"
+"""The label of a record that came after its attempt had been closed without it: the host that made it was gone. It has
+the id that the attempt was closed under, and what was counted for it then."""
+
+HOST_LABEL = "host"
+"""The label of a record that a host of a cluster made: its node, kernel and load."""
+
+
+class LateLabel(Struct, frozen=True, kw_only=True, gc=False):
+    """What is known of a late record's attempt: the `run_id` that it was closed under, the dollars that this counted,
+    and the status that it had where another attempt had settled the trial.
+    """
+
+    run_id: str
+    counted_usd: float
+    status: str | None = None
+
+
 def was_paid_here(run: RunRecord) -> bool:
     """Whether the run could have cost anything: not if it failed before the agent started, or was reused.
 
@@ -270,8 +288,20 @@ def was_paid_here(run: RunRecord) -> bool:
 
 
 def amount_paid(run: RunRecord) -> float | None:
-    """The cost of an attempt and its simulated user: 0 where nothing could be charged, None where it is unknown."""
-    return _with_user(run, run.cost.usd, high=False) if was_paid_here(run) else 0.0
+    """The cost of an attempt and its simulated user: 0 where nothing could be charged, None where it is unknown.
+
+    Of a late record, what was not counted when its attempt was closed.
+    """
+    return _not_counted_before(run, _with_user(run, run.cost.usd, high=False)) if was_paid_here(run) else 0.0
+
+
+def _not_counted_before(run: RunRecord, usd: float | None) -> float | None:
+    if usd is None or (label := run.extra.get(LATE_LABEL)) is None:
+        return usd
+    try:
+        return max(0.0, usd - convert(label, LateLabel).counted_usd)
+    except ValidationError:  # a foreign record may use the word for something else
+        return usd
 
 
 def _with_user(run: RunRecord, usd: float | None, *, high: bool) -> float | None:
@@ -286,7 +316,8 @@ def most_paid(run: RunRecord) -> float | None:
     """What an attempt may have cost at most, for budgets: the high end of an estimate, else `amount_paid`."""
     if not was_paid_here(run):
         return 0.0
-    return _with_user(run, run.cost.usd if run.cost.high_usd is None else run.cost.high_usd, high=True)
+    most = run.cost.usd if run.cost.high_usd is None else run.cost.high_usd
+    return _not_counted_before(run, _with_user(run, most, high=True))
 
 
 DIFF_ARTIFACT = "diff.patch"

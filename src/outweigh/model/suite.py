@@ -115,10 +115,33 @@ def age_in_days(age: Age) -> float:
 
 
 class Executor(StrEnum):
-    """Who makes the runs: outweigh's own engine, or a harness that is installed beside it."""
+    """Who makes the runs: outweigh's own engine, here or on the hosts of a Dask cluster, or a harness that is installed
+    beside it.
+    """
 
     ENGINE = "engine"
+    DASK = "dask"
     HARBOR = "harbor"
+
+    @property
+    def stored(self) -> "Executor":
+        """The executor that a store is for: runs of a cluster are made as on one machine, so both can go on with it."""
+        return Executor.ENGINE if self is Executor.DASK else self
+
+
+class ClusterSpec(Spec, frozen=True, kw_only=True):
+    """The Dask cluster that runs are made on. A host that has not heard its lead for `lease_seconds` ends its agents.
+
+    `tags` are what an arm needs of a host beside its secrets, such as "gpu". The certificates are paths on the machine
+    of the lead, and needed for a scheduler on another one.
+    """
+
+    scheduler: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
+    lease_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 120.0
+    tags: dict[SafeName, list[SafeName]] = {}  # noqa: RUF012 - msgspec copies defaults
+    tls_ca_file: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
 
 
 class PolicySpec(Spec, frozen=True, kw_only=True):
@@ -269,6 +292,7 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     simulated_user: UserModelSpec | None = None
     executor: Executor = Executor.ENGINE
     harbor: HarborSpec = HarborSpec()
+    cluster: ClusterSpec = ClusterSpec()
     quarantine: list[QuarantinedTask] = []  # noqa: RUF012
     folder: Annotated[str, Meta(min_length=1)] = "."
     chosen: ChosenTasks | None = None

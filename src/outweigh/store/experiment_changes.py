@@ -43,7 +43,7 @@ def check_experiment(
         suite=spec.name,
         baseline=spec.baseline,
         seed=spec.seed,
-        executor=spec.executor,
+        executor=spec.executor.stored,
         tasks={task.id: task.checksum for task in tasks},
         arms={name: arm.fingerprint for name, arm in arms.items()},
         quarantine=frozenset(each.task for each in spec.quarantine),

@@ -82,7 +82,7 @@ def write_experiment(  # noqa: PLR0913 - one keyword for everything that a store
         overlays=_merged({} if known is None else known.overlays, {name: arm.overlay for name, arm in arms.items()}),
         origins=_merged({} if known is None else known.origins, origins),
         notes=tuple(dict.fromkeys((*(known.notes if known else ()), *notes))),
-        executor=spec.executor,
+        executor=spec.executor.stored,
         planned_runs=_planned(planned_runs, known, spec),
         reuse_max_age=known.reuse_max_age if known and known.reuse_max_age is None else spec.reuse_max_age,
         looks=planned_looks,

@@ -1,0 +1,105 @@
+"""A run on the hosts of a Dask cluster: the suite packed for them, and the executor that gives them its attempts."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+
+from outweigh.app.build_engine import load_agents
+from outweigh.app.observer import StopSignals
+from outweigh.app.run_request import RunRequest
+from outweigh.app.until_decided import Looks
+from outweigh.cluster.cluster_executor import ClusterExecutor, LeadSetting
+from outweigh.cluster.dask_lead import DaskLink
+from outweigh.cluster.dask_security import TlsFiles, open_security
+from outweigh.cluster.lead_state import LeadState
+from outweigh.cluster.messages import SuitePackage
+from outweigh.cluster.suite_package import pack_suite
+from outweigh.engine.events import EventListener, note_event
+from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.trial_plan import PlannedRun
+from outweigh.errors import UsageError
+from outweigh.model.preflight_result import PreflightResult
+from outweigh.store.cluster_file import begin_session
+from outweigh.store.experiment_file import read_rule_labels
+from outweigh.store.run_store import FolderRunStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAddress:
+    """The scheduler of a cluster, and how it is reached."""
+
+    scheduler: str
+    tls: TlsFiles
+
+
+def check_cluster(suite: LoadedSuite, request: RunRequest) -> ClusterAddress:
+    """The cluster that a suite names; UsageError for what cannot be run on one, before anything is written."""
+    spec = suite.spec.cluster
+    if spec.scheduler is None:
+        raise UsageError(
+            "--executor dask needs the address of a scheduler: name it with --scheduler tcp://127.0.0.1:8786, or as "
+            "`scheduler` under [cluster]. `dask scheduler` starts one, and `outweigh dev host ADDRESS` its hosts."
+        )
+    if request.shard is not None:
+        raise UsageError(
+            "--shard divides a run among machines that know nothing of each other; leave it out with dask."
+        )
+    if unknown := sorted(spec.tags.keys() - suite.spec.arms.keys()):
+        raise UsageError(f"cluster.tags names the arm {unknown[0]!r}, which the suite does not have.")
+    tls = TlsFiles(ca_file=spec.tls_ca_file, cert=spec.tls_cert, key=spec.tls_key)
+    open_security(spec.scheduler, tls)
+    load_agents(suite)
+    return ClusterAddress(scheduler=spec.scheduler, tls=tls)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRun:
+    """What is to be run on a cluster, and the store that it goes to."""
+
+    suite: LoadedSuite
+    plan: Sequence[PlannedRun]
+    cluster: ClusterAddress
+    tried: tuple[PreflightResult, ...]
+    store: FolderRunStore
+
+    @contextmanager
+    def open(self, looks: Looks | None, signals: StopSignals, listen: EventListener) -> Iterator[ClusterExecutor]:
+        """An executor that is connected to the cluster."""
+        labels = dict(read_rule_labels(self.store.folder))
+        package = pack_suite(self.suite, self.tried, labels)
+        session = begin_session(self.store.folder)
+        state = LeadState(session.experiment, session.sessions, self.suite.spec.cluster.lease_seconds)
+        state.package = SuitePackage(sha256=sha256(package).hexdigest(), size=len(package))
+        link = DaskLink(self.cluster.scheduler, self.cluster.tls, package)
+        setting = LeadSetting(
+            suite=self.suite,
+            labels=labels,
+            store=self.store,
+            looks=looks,
+            cancel=signals.cancel,
+            listen=listen,
+            waiting_hint="no host has come yet; start one on each machine with "
+            f"`outweigh dev host {shlex.quote(self.cluster.scheduler)}`",
+        )
+        executor = ClusterExecutor(state, setting, link.stop)
+        link.start(executor)
+        try:
+            yield executor
+        finally:
+            link.stop()
+
+    def recover(self, executor: ClusterExecutor, listen: EventListener) -> None:
+        """Take over from an earlier lead: what hosts made or still make counts, and nothing else is left open."""
+        abandoned = self.store.abandoned()
+        if not abandoned:
+            return
+        lease = self.suite.spec.cluster.lease_seconds
+        listen(note_event(f"asking the hosts for {len(abandoned)} attempts of an earlier run, for up to {lease:g} s"))
+        planned = {run.trial.key: run for run in self.plan}
+        for attempt in executor.recover(abandoned):
+            run = planned.get(attempt.trial.key)
+            if run is not None:
+                executor.close_lost(run, attempt.attempt, "no host has this attempt of an earlier run any more")
+                listen(note_event(f"{attempt.run_id} was lost with its host"))

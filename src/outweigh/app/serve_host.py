@@ -1,0 +1,58 @@
+"""Make attempts on this machine for leads that reach it through a Dask scheduler."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from outweigh.app.host_engine import engine_opener
+from outweigh.app.observer import Notify
+from outweigh.cluster.dask_host import WorkerOptions, serve_host
+from outweigh.cluster.dask_security import TlsFiles, open_security
+from outweigh.cluster.host import Host
+from outweigh.cluster.spool import Spool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRequest:
+    """Where the scheduler is, what this machine offers, and where it keeps records until a lead has them."""
+
+    scheduler: str
+    spool: Path
+    slots: int
+    tags: frozenset[str] = frozenset()
+    tls_ca_file: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    name: str | None = None
+    host: str | None = None
+    interface: str | None = None
+    local_directory: str | None = None
+
+
+def serve(request: HostRequest, stop: Event, notify: Notify) -> None:
+    """Serve until `stop` is set; what runs then is ended, and its records stay for the next host with this spool."""
+    tls = TlsFiles(ca_file=request.tls_ca_file, cert=request.tls_cert, key=request.tls_key)
+    open_security(request.scheduler, tls)
+    spool = Spool.open(request.spool)
+    try:
+        host = Host(spool, request.slots, engine_opener(spool.folder, request.slots, request.tags))
+        notify(
+            f"host {spool.host} makes {request.slots} attempts at a time for {request.scheduler}, from {spool.folder}"
+        )
+        try:
+            serve_host(host, _worker_options(request, tls), stop)
+        finally:
+            host.close()
+    finally:
+        spool.close()
+
+
+def _worker_options(request: HostRequest, tls: TlsFiles) -> WorkerOptions:
+    return WorkerOptions(
+        scheduler=request.scheduler,
+        tls=tls,
+        name=request.name,
+        host=request.host,
+        interface=request.interface,
+        local_directory=request.local_directory,
+    )

@@ -1,0 +1,252 @@
+"""What a lead knows of its hosts and of the attempts that it gave them, and what follows from a reply or silence.
+
+Pure: it is told the time, sends nothing and stores nothing. Every call leaves a state from which the next request to
+each host can be made.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from outweigh.cluster.messages import (
+    PROTOCOL,
+    AttemptKey,
+    AttemptOrder,
+    ExchangeReply,
+    ExchangeRequest,
+    HostState,
+    OfferedRecord,
+    SuitePackage,
+)
+from outweigh.model.usage import UNKNOWN_COST, Cost
+
+CANCEL_GRACE_SECONDS = 2.0
+"""An attempt is taken for lost so long after the lease of its host: the host needs a moment to notice."""
+
+REFUSAL_SECONDS = 5.0
+"""A host that refused a start gets no other one for so long."""
+
+
+@dataclass(slots=True, kw_only=True)
+class KnownHost:
+    """A host as its last reply described it. `echo` is its clock then, `heard_at` the lead's own."""
+
+    name: str
+    address: str
+    node: str
+    heard_at: float
+    echo: float
+    state: HostState
+    detail: str | None
+    slots: int
+    arms: frozenset[str]
+    no_starts_before: float = 0.0
+    acknowledged: set[AttemptKey] = field(default_factory=set)
+    unwanted: set[AttemptKey] = field(default_factory=set)
+
+
+@dataclass(slots=True, kw_only=True)
+class GivenAttempt:
+    """An attempt that is to be made: by which host, None while none has a place, and what it has cost so far."""
+
+    order: AttemptOrder
+    host: str | None
+    cost: Cost = UNKNOWN_COST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostAttempt:
+    """An attempt that took place and has no result, what it had cost when that was last known, and why it is lost."""
+
+    order: AttemptOrder
+    cost: Cost
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What follows from a reply: records to store, attempts that are lost, and those that broke the experiment.
+
+    `left_open` are attempts of an earlier lead that are lost.
+    """
+
+    offers: tuple[OfferedRecord, ...] = ()
+    lost: tuple[LostAttempt, ...] = ()
+    broken: tuple[tuple[AttemptKey, str], ...] = ()
+    left_open: tuple[AttemptKey, ...] = ()
+
+
+class LeadState:
+    """The hosts and attempts of one lead, which is the so-manyth `session` of its experiment.
+
+    `running_elsewhere` are attempts that a host makes and nobody here waits for, with the host and their cost so far.
+    """
+
+    def __init__(self, experiment: str, session: int, lease_seconds: float) -> None:
+        self._experiment = experiment
+        self._session = session
+        self.lease_seconds = lease_seconds
+        self.package: SuitePackage | None = None
+        self.cancelled = False
+        self.released = False
+        self.hosts: dict[str, KnownHost] = {}
+        self.given: dict[AttemptKey, GivenAttempt] = {}
+        self.running_elsewhere: dict[AttemptKey, tuple[str, Cost]] = {}
+        self._requests: dict[str, int] = {}
+
+    @property
+    def slots(self) -> int:
+        """How many attempts all hosts together make at once now, and those that wait for one."""
+        waiting = sum(each.host is None for each in self.given.values())
+        return sum(host.slots for host in self.hosts.values()) + waiting
+
+    def has_place(self, arm: str, now: float) -> bool:
+        """Whether a host has a place for an attempt of this arm."""
+        return self._place_for(arm, now) is not None
+
+    def give(self, order: AttemptOrder, now: float) -> None:
+        """Give an attempt to the host with most places left for its arm."""
+        self.given[order.key] = GivenAttempt(order=order, host=self._place_for(order.trial.arm, now))
+
+    def adopt(self, order: AttemptOrder) -> bool:
+        """Take an attempt over that a host still makes for an earlier lead; whether there is one."""
+        host, cost = self.running_elsewhere.pop(order.key, (None, UNKNOWN_COST))
+        if host is None:
+            return False
+        self.given[order.key] = GivenAttempt(order=order, host=host, cost=cost)
+        return True
+
+    def close(self, key: AttemptKey) -> None:
+        """The attempt is settled: nobody waits for it."""
+        self.given.pop(key, None)
+
+    def end(self, key: AttemptKey) -> None:
+        """Let the host of an attempt end it: its trial is settled."""
+        given = self.given.pop(key, None)
+        if given is not None and given.host in self.hosts:
+            self.hosts[given.host].unwanted.add(key)
+
+    def acknowledge(self, host: str, keys: Iterable[AttemptKey]) -> None:
+        """Let a host forget attempts: their records are stored, or they are closed."""
+        if host in self.hosts:
+            self.hosts[host].acknowledged.update(keys)
+
+    def request_for(self, address: str) -> ExchangeRequest:
+        """What to say to the host at this address; the first request to it only asks."""
+        host = self._at(address)
+        number = self._requests[address] = self._requests.get(address, 0) + 1
+        starts = () if host is None or self.cancelled else self._starts_for(host)
+        return ExchangeRequest(
+            protocol=PROTOCOL,
+            experiment=self._experiment,
+            session=self._session,
+            number=number,
+            echo=None if host is None else host.echo,
+            lease_seconds=self.lease_seconds,
+            package=self.package,
+            starts=starts,
+            acknowledged=() if host is None else tuple(host.acknowledged),
+            unwanted=() if host is None else tuple(host.unwanted),
+            cancel=self.cancelled,
+            release=self.released,
+        )
+
+    def take_reply(self, address: str, request: ExchangeRequest, reply: ExchangeReply, now: float) -> Findings:
+        """Take a reply to this request in."""
+        host = self._note_host(address, reply, now)
+        host.acknowledged -= set(request.acknowledged)
+        for running in reply.running:
+            self._note_running(host, running.key, running.cost)
+        self._forget_ended(host, {running.key for running in reply.running})
+        reason = f"its host on {host.node} was started again"
+        lost = [self._lose(key, reason) if self._is_with(host, key) else None for key in reply.lost]
+        for refused in reply.refused:
+            self._put_back(host, refused.key, now)
+        host.acknowledged.update(each.key for each in (*reply.refused, *reply.broken))
+        return Findings(
+            offers=reply.offers,
+            lost=tuple(each for each in lost if each is not None),
+            broken=tuple((each.key, f"{host.node}: {each.reason}") for each in reply.broken),
+            left_open=tuple(key for key, found in zip(reply.lost, lost, strict=True) if found is None),
+        )
+
+    def take_silence(self, now: float) -> tuple[LostAttempt, ...]:
+        """Give up hosts that were not heard for a lease; the attempts that they made are lost."""
+        limit = self.lease_seconds + CANCEL_GRACE_SECONDS
+        silent = [host for host in self.hosts.values() if now - host.heard_at > limit]
+        lost: list[LostAttempt | None] = []
+        for host in silent:
+            del self.hosts[host.name]
+            reason = f"its host on {host.node} was not heard for {limit:.0f} s"
+            lost += [self._lose(key, reason) for key, each in list(self.given.items()) if each.host == host.name]
+        gone = {host.name for host in silent}
+        self.running_elsewhere = {key: each for key, each in self.running_elsewhere.items() if each[0] not in gone}
+        return tuple(each for each in lost if each is not None)
+
+    def place_waiting(self, now: float) -> None:
+        """Give attempts that were refused to hosts that have a place for them now."""
+        for each in self.given.values():
+            if each.host is None:
+                each.host = self._place_for(each.order.trial.arm, now)
+
+    def _at(self, address: str) -> KnownHost | None:
+        return next((host for host in self.hosts.values() if host.address == address), None)
+
+    def _starts_for(self, host: KnownHost) -> tuple[AttemptOrder, ...]:
+        return tuple(each.order for each in self.given.values() if each.host == host.name)
+
+    def _note_host(self, address: str, reply: ExchangeReply, now: float) -> KnownHost:
+        known = self.hosts.get(reply.host)
+        host = KnownHost(
+            name=reply.host,
+            address=address,
+            node=reply.node,
+            heard_at=now,
+            echo=reply.clock,
+            state=reply.state,
+            detail=reply.detail,
+            slots=reply.slots,
+            arms=frozenset(reply.arms),
+            no_starts_before=0.0 if known is None else known.no_starts_before,
+            acknowledged=set() if known is None else known.acknowledged,
+            unwanted=set() if known is None else known.unwanted,
+        )
+        host.unwanted &= {running.key for running in reply.running}
+        self.hosts[reply.host] = host
+        return host
+
+    def _note_running(self, host: KnownHost, key: AttemptKey, cost: Cost) -> None:
+        if (given := self.given.get(key)) is not None:
+            if given.host == host.name:
+                given.cost = cost
+        else:
+            self.running_elsewhere[key] = host.name, cost
+
+    def _lose(self, key: AttemptKey, reason: str) -> LostAttempt | None:
+        given = self.given.pop(key, None)
+        return None if given is None else LostAttempt(order=given.order, cost=given.cost, reason=reason)
+
+    def _forget_ended(self, host: KnownHost, running: Collection[AttemptKey]) -> None:
+        """What the host made for an earlier lead, or for nobody, and makes no more."""
+        ended = [key for key, (name, _) in self.running_elsewhere.items() if name == host.name and key not in running]
+        for key in ended:
+            del self.running_elsewhere[key]
+
+    def _is_with(self, host: KnownHost, key: AttemptKey) -> bool:
+        return key in self.given and self.given[key].host == host.name
+
+    def _put_back(self, host: KnownHost, key: AttemptKey, now: float) -> None:
+        host.no_starts_before = now + REFUSAL_SECONDS
+        if (given := self.given.get(key)) is not None and given.host == host.name:
+            given.host = None
+
+    def _place_for(self, arm: str, now: float) -> str | None:
+        taken: dict[str | None, int] = {}
+        for each in self.given.values():
+            taken[each.host] = taken.get(each.host, 0) + 1
+        free = {
+            host.name: host.slots - taken.get(host.name, 0)
+            for host in self.hosts.values()
+            if arm in host.arms and now >= host.no_starts_before
+        }
+        best = max(free, key=lambda name: free[name], default=None)
+        return best if best is not None and free[best] > 0 else None
