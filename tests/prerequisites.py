@@ -30,6 +30,8 @@ PLACES = {
     "public_data": "needs_data",
     # Five seconds of processor time or more for the file: whole experiments, fuzzing, simulations, clean environments.
     "calibration/test_calibration.py": "slow",
+    "cluster/test_dask_faults.py": "slow",
+    "cluster/test_dask_runs.py": "slow",
     "architecture/test_layers.py": "slow",
     "cli/promote": "slow",
     "engine/test_attack.py": "slow",

@@ -25,6 +25,7 @@ SHOWN = [example for parser in PARSERS.values() for example in parser.examples]
 ONLY_PARSED = {
     "outweigh view": "serves until Ctrl-C",
     "outweigh dev model-server": "serves until Ctrl-C",
+    "outweigh dev host": "serves until Ctrl-C",
     "outweigh judge": "asks a model",
     "outweigh init mined-suite": "needs a repository with a history",
     "outweigh try": "needs a repository and asks a model",

@@ -134,7 +134,7 @@ def engine_label(store: Path) -> str:
     return f"outweigh:{sha256(os.fsencode(store.resolve())).hexdigest()[:16]}"
 
 
-def build_engine_deps(
+def build_engine_deps(  # noqa: PLR0913, PLR0917 - what an engine is made of
     suite: LoadedSuite,
     adapters: SuiteAdapters,
     store: RunStore,

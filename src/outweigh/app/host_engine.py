@@ -1,4 +1,4 @@
-"""The engine of a host: a suite's package unpacked and opened, with the secrets, agents and sandboxes of this machine."""
+"""The engine of a host: a suite's package, opened with the secrets, agents and sandboxes of this machine."""
 
 import os
 import platform

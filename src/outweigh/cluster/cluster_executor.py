@@ -11,7 +11,7 @@ from threading import Event, RLock
 from time import sleep
 
 from outweigh.cluster.lead_state import LeadState, LostAttempt
-from outweigh.cluster.lease import boot_clock
+from outweigh.cluster.lease import Clock, boot_clock
 from outweigh.cluster.messages import (
     AttemptKey,
     AttemptOrder,
@@ -51,6 +51,7 @@ class LeadSetting:
     cancel: Event
     listen: EventListener
     waiting_hint: str
+    clock: Clock = boot_clock
 
 
 class ClusterExecutor:
@@ -82,7 +83,7 @@ class ClusterExecutor:
         self._notes: deque[str] = deque()
         self._said: set[str] = set()
         self._fault: Exception | None = None
-        self._began = boot_clock()
+        self._began = self.now()
         self.progress = 0
         self.budgets: Callable[[str], Sequence[Budget]] = lambda _: ()
         for records in setting.store.finished().values():
@@ -138,7 +139,7 @@ class ClusterExecutor:
 
     def now(self) -> float:
         """The time of this machine since it was started."""
-        return boot_clock()
+        return self._setting.clock()
 
     def close(self) -> None:
         """Free the hosts, and end the connections."""

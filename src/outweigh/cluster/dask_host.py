@@ -91,7 +91,7 @@ def _plugin_of(host: Host) -> Any:
     """How the functions above, which Dask calls with the worker, find the host."""
     from distributed import WorkerPlugin  # noqa: PLC0415 - an extra
 
-    class HostPlugin(WorkerPlugin):
+    class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # it has no type
         name = PLUGIN
 
         def __init__(self) -> None:

@@ -26,6 +26,10 @@ REFUSAL_SECONDS = 5.0
 """A host that refused a start gets no other one for so long."""
 
 
+HEARD_SECONDS = 3.0
+"""A host that was not heard for so long gets no attempt; whether it is lost is decided by its lease."""
+
+
 @dataclass(slots=True, kw_only=True)
 class KnownHost:
     """A host as its last reply described it. `echo` is its clock then, `heard_at` the lead's own."""
@@ -246,7 +250,7 @@ class LeadState:
         free = {
             host.name: host.slots - taken.get(host.name, 0)
             for host in self.hosts.values()
-            if arm in host.arms and now >= host.no_starts_before
+            if arm in host.arms and now >= host.no_starts_before and now - host.heard_at <= HEARD_SECONDS
         }
         best = max(free, key=lambda name: free[name], default=None)
         return best if best is not None and free[best] > 0 else None

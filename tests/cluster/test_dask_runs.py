@@ -1,0 +1,101 @@
+"""Claims about `outweigh run --executor dask` with a real scheduler and hosts as processes."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.engines import until
+from tests.cli.killed_experiment import verdict
+from tests.cluster.certificates import write_certificates
+from tests.cluster.dask_cluster import DaskCluster, dask_cluster
+
+from outweigh.model.run_record import HOST_LABEL
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
+    with dask_cluster(tmp_path) as cluster:
+        yield cluster
+
+
+def test_a_cluster_gives_the_trials_and_the_verdict_of_one_machine(cluster: DaskCluster, outweigh: Any) -> None:
+    trials = cluster.write_suite(tasks=4, repeats=3)
+    for _ in range(2):
+        cluster.start_host(slots=2)
+
+    assert cluster.start_lead().wait() == 0, cluster.said()
+
+    cluster.assert_complete(trials)
+    assert cluster.paid_twice(trials) == 0
+    assert {run.extra[HOST_LABEL]["node"] for run in cluster.records()} != set()
+    here = cluster.folder / "here"
+    assert outweigh("run", "-c", str(cluster.folder / "suite"), "-o", str(here)).code == 0
+    assert verdict(outweigh, cluster.store) == verdict(outweigh, here)
+
+
+def test_a_second_interrupt_leaves_nothing_running_on_any_host_and_hosts_stay(cluster: DaskCluster) -> None:
+    cluster.write_suite(tasks=4, repeats=3, seconds=60)
+    for _ in range(2):
+        cluster.start_host(slots=2)
+    lead = cluster.start_lead()
+    until(lambda: len(cluster.agents()) >= 4)
+
+    lead.signal(signal.SIGINT)
+    until(lambda: "interrupted" in cluster.said())
+    assert cluster.agents() != []
+    lead.signal(signal.SIGINT)
+
+    assert lead.wait() == 130, cluster.said()
+    until(lambda: cluster.agents() == [])
+    assert not any(host.has_ended for host in cluster.hosts)
+
+
+def test_an_arm_goes_only_to_hosts_that_have_its_tags_and_the_lead_says_so(cluster: DaskCluster) -> None:
+    trials = cluster.write_suite(tasks=2, repeats=2, cluster={"lease_seconds": 5.0, "tags": {"better": ["gpu"]}})
+    cluster.start_host("--name", "plain", slots=2, spool=cluster.folder / "without")
+    tagged = cluster.start_host("--tags", "docker,gpu", slots=2, spool=cluster.folder / "with")
+
+    assert cluster.start_lead().wait() == 0, cluster.said()
+
+    cluster.assert_complete(trials)
+    assert "'better' does not run there: it needs a host with the tag gpu" in " ".join(cluster.said().split())
+    assert tagged.end() == 0
+
+
+def test_lead_hosts_and_scheduler_talk_over_tls_and_a_host_without_the_certificates_is_refused(tmp_path: Path) -> None:
+    files = write_certificates(tmp_path)
+    with dask_cluster(tmp_path, tls=files) as cluster:
+        named = {name.replace("-", "_"): path for name, path in files.items()}
+        trials = cluster.write_suite(tasks=2, repeats=1, cluster={"lease_seconds": 5.0, **named})
+        cluster.start_host(slots=2)
+
+        assert cluster.start_lead().wait() == 0, cluster.said()
+
+        cluster.assert_complete(trials)
+
+
+@pytest.mark.parametrize("verb", [("run", "--executor", "dask", "--scheduler"), ("dev", "host")])
+def test_a_scheduler_elsewhere_without_tls_is_refused(verb: tuple[str, ...], outweigh: Any, tmp_path: Path) -> None:
+    suite = ("-c", "examples/demo", "-o", str(tmp_path / "store")) if verb[0] == "run" else ()
+
+    answer = outweigh(*verb, "tcp://203.0.113.7:8786", *suite)
+
+    assert answer.code == 2
+    assert "tls://" in answer.err
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_cluster_without_an_address_is_one_sentence(outweigh: Any, tmp_path: Path) -> None:
+    answer = outweigh("run", "-c", "examples/demo", "-o", str(tmp_path / "store"), "--executor", "dask")
+
+    assert answer.code == 2
+    assert "--scheduler tcp://127.0.0.1:8786" in answer.err
+
+
+def test_a_scheduler_without_the_executor_that_uses_it_is_refused(outweigh: Any) -> None:
+    answer = outweigh("run", "-c", "examples/demo", "--scheduler", "tcp://127.0.0.1:8786")
+
+    assert answer.code == 2
+    assert "--executor dask" in answer.err
