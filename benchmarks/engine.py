@@ -110,12 +110,18 @@ def _seconds(trials: Trials, number: int) -> float:
     return perf_counter() - start
 
 
-def _ours(folder: Path, kind: str) -> Trials:
+def write_noop_suite(folder: Path, kind: str) -> Path:
+    """A suite of one task and two arms whose agent does nothing."""
     suite = folder / f"noop-{kind}"
     (suite / "task").mkdir(parents=True)
     (suite / "suite.toml").write_text(_SUITE.format(kind=kind))
     (suite / "task" / "task.toml").write_text(_TASK)
     (suite / "task" / "instruction.md").write_text("Do nothing.\n")
+    return suite
+
+
+def _ours(folder: Path, kind: str) -> Trials:
+    suite = write_noop_suite(folder, kind)
     stores = count(1)
 
     def trials(number: int) -> None:

@@ -96,7 +96,7 @@ class TestHost:
         self.lease = Lease(self.clock)
         self.host = Host(self.spool, slots, self._open, self.lease)
 
-    def _open(self, package: Path, spool: ExperimentSpool, token: str) -> HeldEngine:
+    def _open(self, package: Path, spool: ExperimentSpool) -> HeldEngine:
         self.engines.append(HeldEngine(spool))
         return self.engines[-1]
 

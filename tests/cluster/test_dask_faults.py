@@ -1,7 +1,10 @@
 """Claims about what a fault costs: hosts, scheduler and lead are killed or stopped, five times each in one run."""
 
 import signal
+import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 from tests.cli.engines import until
 from tests.cli.killed_experiment import verdict
 from tests.cluster.dask_cluster import LEASE_SECONDS, ClusterProcess, DaskCluster, dask_cluster
+from tests.prerequisites import needs, require
 
 from outweigh.model.run_record import LATE_LABEL
 
@@ -21,7 +25,7 @@ RETRIES = {"retries": FAULTS}
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Any:
+def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
     with dask_cluster(tmp_path) as cluster:
         yield cluster
 
@@ -105,3 +109,44 @@ def test_a_lead_that_is_killed_and_started_again_costs_nothing(cluster: DaskClus
     here = cluster.folder / "here"
     assert outweigh("run", "-c", str(cluster.folder / "suite"), "-o", str(here), "-j", "4").code == 0
     assert verdict(outweigh, cluster.store) == verdict(outweigh, here)
+
+
+@pytest.fixture
+@needs("privileges")
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "small", place], capture_output=True, check=False)
+    require("privileges", None if done.returncode == 0 else "no small disk can be mounted here; only root may")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def test_a_host_whose_disk_is_full_begins_nothing_and_loses_nothing_that_it_made(
+    cluster: DaskCluster, small_disk: Path
+) -> None:
+    trials = cluster.write_suite(tasks=TASKS, repeats=REPEATS, limits=RETRIES)
+    for spool in (small_disk, cluster.folder / "spool"):
+        cluster.start_host(slots=SLOTS, spool=spool)
+    lead = cluster.start_lead()
+
+    for _ in range(FAULTS):
+        work_on(cluster, lead)
+        fill(small_disk / "filler")
+        work_on(cluster, lead)
+        (small_disk / "filler").unlink()
+
+    finish(cluster, lead, trials)
+    assert cluster.paid_twice(trials) == 0
+    assert len(cluster.records()) == trials
+
+
+def fill(path: Path) -> None:
+    """Leave no byte free."""
+    with path.open("wb", buffering=0) as stream:
+        for size in (65536, 1):
+            with suppress(OSError):
+                while True:
+                    stream.write(b"x" * size)

@@ -16,6 +16,7 @@ RUBRIC = {"criteria": [{"type": "binary", "name": "works", "description": "It wo
 
 PACKAGES = {
     "completion": "shtab",
+    "dask": "distributed",
     "inspect": "zstandard",
     "judge": "anthropic",
     "parquet": "pyarrow",
@@ -42,6 +43,7 @@ def hint(extra: str) -> str:
         (("import", "leaderboard.yml", "-o", "imported"), "yaml"),
         (("dev", "model-server", "script.toml"), "run"),
         (("dev", "completion", "bash"), "completion"),
+        (("dev", "host", "tcp://127.0.0.1:8786"), "dask"),
     ],
     ids=lambda value: " ".join(map(str, value[:2])).replace(str(ROOT), "") if isinstance(value, tuple) else value,
 )

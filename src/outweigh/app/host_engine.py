@@ -172,9 +172,9 @@ def _describe_unfit(reasons: Mapping[str, str]) -> str | None:
     return "; ".join(f"arm {name!r} does not run there: {why}" for name, why in reasons.items())
 
 
-EngineOpener = Callable[[Path, ExperimentSpool, str], SuiteEngine]
+EngineOpener = Callable[[Path, ExperimentSpool], SuiteEngine]
 
 
 def engine_opener(folder: Path, slots: int, tags: frozenset[str]) -> EngineOpener:
     """Opens the engines of a host."""
-    return lambda package, spool, _: SuiteEngine(package, spool, folder, slots, tags)
+    return lambda package, spool: SuiteEngine(package, spool, folder, slots, tags)

@@ -58,8 +58,8 @@ class ClusterExecutor:
     """An AttemptExecutor whose attempts are made by hosts.
 
     The thread of the batch calls `slots` to `close`; those of the transport call the others. `close` waits until the
-    transport has told the hosts that they are free, which `stop_transport` does. `progress` is another number whenever
-    something was given to a host or came from one. `budgets` are what late records of an arm are paid from.
+    transport has told the hosts that they are free, which `stop_transport` does. `on_work` is called with the address
+    of a host that something is to be said to, None for all. `budgets` are what late records of an arm are paid from.
     """
 
     def __init__(self, state: LeadState, setting: LeadSetting, stop_transport: Callable[[], None]) -> None:
@@ -84,7 +84,7 @@ class ClusterExecutor:
         self._said: set[str] = set()
         self._fault: Exception | None = None
         self._began = self.now()
-        self.progress = 0
+        self.on_work: Callable[[str | None], None] = lambda _: None
         self.budgets: Callable[[str], Sequence[Budget]] = lambda _: ()
         for records in setting.store.finished().values():
             for record in records:
@@ -124,8 +124,8 @@ class ClusterExecutor:
         if not is_made:
             self._setting.store.begin(order.run_id, trial, attempt)
             with self._lock:
-                self._state.give(order, self.now())
-        self.progress += 1
+                address = self._state.give(order, self.now())
+            self.on_work(address)
         return future
 
     def wait(self, done: DoneFutures, timeout: float) -> None:
@@ -206,7 +206,6 @@ class ClusterExecutor:
         for key, reason in findings.broken:
             self._break(key, reason)
         for offer in offers:
-            self.progress += 1
             self._take_offer(reply.host, offer, artifacts)
 
     def tick(self) -> None:
@@ -329,7 +328,7 @@ class ClusterExecutor:
         with self._lock:
             self._state.cancelled = True
             waiting = [each.order for each in self._state.given.values() if each.host is None]
-        self.progress += 1
+        self.on_work(None)
         for order in waiting:
             self._lose(LostAttempt(order=order, cost=UNKNOWN_COST, reason="the run was cancelled before it began"))
 

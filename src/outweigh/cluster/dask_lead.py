@@ -7,7 +7,6 @@ asked again; what that means is decided by the lease alone.
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from threading import Event, Thread
 from typing import Any
 
@@ -21,9 +20,10 @@ EXCHANGE_SECONDS = 2.0
 CONNECT_SECONDS = 5.0
 PART_SECONDS = 30.0
 PART_BYTES = 1_000_000
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
-"""Between two exchanges with a host: short while something happens there, longer and longer while nothing does."""
-PAUSE_GROWTH = 1.5
+GATHER_SECONDS = 0.005
+"""Starts that are given together go out together."""
+PAUSE_SECONDS = 0.05
+"""After a host did not answer in time."""
 MEMBERS_SECONDS = 0.3
 """How often the lead asks the scheduler for its workers."""
 
@@ -36,6 +36,8 @@ class DaskLink:
         self._security = open_security(scheduler, tls)
         self._package = package
         self._stopping = Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._work_for: dict[str, asyncio.Event] = {}
         self._talks: dict[str, asyncio.Task[None]] = {}
         self._threads = ThreadPoolExecutor(8, thread_name_prefix="records")
         self._thread: Thread | None = None
@@ -46,12 +48,14 @@ class DaskLink:
             import distributed  # noqa: F401, PLC0415 - an extra
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._executor = executor
+        executor.on_work = self._wake
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="cluster", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Say what is to be said a last time, and end."""
         self._stopping.set()
+        self._wake(None)
         if self._thread is not None:
             self._thread.join()
         self._threads.shutdown(wait=True)
@@ -59,6 +63,7 @@ class DaskLink:
     async def _run(self) -> None:
         from distributed import Client  # noqa: PLC0415 - an extra
 
+        self._loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
             try:
                 async with Client(
@@ -82,7 +87,7 @@ class DaskLink:
                 members = await asyncio.wait_for(client.scheduler.identity(), EXCHANGE_SECONDS)
                 self._executor.tick()
                 for address in members["workers"]:
-                    if address not in self._talks or self._talks[address].done():
+                    if self._has_ended(address):
                         self._talks[address] = asyncio.create_task(self._talk(client, address))
                 await asyncio.sleep(MEMBERS_SECONDS)
             await asyncio.wait([*self._talks.values(), asyncio.create_task(asyncio.sleep(0))], timeout=EXCHANGE_SECONDS)
@@ -92,26 +97,56 @@ class DaskLink:
             await asyncio.gather(*self._talks.values(), return_exceptions=True)
             self._talks.clear()
 
-    async def _talk(self, client: Any, address: str) -> None:
-        """One exchange after the other with a worker, until it cannot be reached or the run ends."""
-        pause = SHORTEST_PAUSE
-        while True:
-            last = self._stopping.is_set()
-            before = self._executor.progress
-            with suppress(TimeoutError):
-                await self._exchange(client, address)
-            if last:
-                return
-            busy = self._executor.progress != before
-            pause = SHORTEST_PAUSE if busy else min(LONGEST_PAUSE, pause * PAUSE_GROWTH)
-            await self._pause(pause)
+    def _has_ended(self, address: str) -> bool:
+        """Whether nobody talks to a worker: it is new, or could not be reached a moment ago."""
+        talk = self._talks.get(address)
+        if talk is None or not talk.done():
+            return talk is None
+        if (fault := talk.exception()) is not None and not isinstance(fault, OSError | TimeoutError):
+            self._executor.say(f"{address}: {fault}")
+        return True
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait, unless there is something new to say."""
-        progress, loop = self._executor.progress, asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while loop.time() < deadline and progress == self._executor.progress and not self._stopping.is_set():
-            await asyncio.sleep(SHORTEST_PAUSE)
+    async def _talk(self, client: Any, address: str) -> None:
+        """One exchange after the other with a worker, until it cannot be reached or the run ends.
+
+        A host takes its time to answer while it has nothing to say. If something is to be said to it meanwhile, the
+        next request does not wait for that answer, which then comes at once.
+        """
+        work = self._work_for[address] = asyncio.Event()
+        asked: set[asyncio.Task[None]] = set()
+        try:
+            while not self._stopping.is_set():
+                work.clear()
+                latest = asyncio.create_task(self._exchange(client, address))
+                asked.add(latest)
+                woken = asyncio.create_task(work.wait())
+                await asyncio.wait((latest, woken), return_when=asyncio.FIRST_COMPLETED)
+                woken.cancel()
+                done = {task for task in asked if task.done()}
+                asked -= done
+                for task in done:
+                    await self._result_of(task)
+                await asyncio.sleep(GATHER_SECONDS)
+            await self._exchange(client, address)
+        finally:
+            for task in asked:
+                task.cancel()
+
+    async def _result_of(self, task: "asyncio.Task[None]") -> None:
+        try:
+            task.result()
+        except TimeoutError:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _wake(self, address: str | None) -> None:
+        """Called by any thread: something is to be said to a host, or to all."""
+        if self._loop is not None and self._loop.is_running():
+            self._loop.call_soon_threadsafe(self._set_work, address)
+
+    def _set_work(self, address: str | None) -> None:
+        for name, work in self._work_for.items():
+            if address in (None, name):
+                work.set()
 
     async def _exchange(self, client: Any, address: str) -> None:
         request = self._executor.request_for(address)

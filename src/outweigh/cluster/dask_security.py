@@ -32,8 +32,8 @@ def check_address(address: str) -> None:
         )
     if parts.scheme == "tcp" and not _is_loopback(parts.hostname):
         raise UsageError(
-            f"{address} is not on this machine, and whoever can reach such a scheduler can run code on its hosts. "
-            "Start the scheduler with --tls-ca-file, --tls-cert and --tls-key, and name it as tls://."
+            f"{address} is not on this machine, and any program that can reach such a scheduler can run code on its "
+            "hosts. Start the scheduler with --tls-ca-file, --tls-cert and --tls-key, and name it as tls://."
         )
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Condition, Event, Thread
 from time import sleep
 from typing import Protocol
 
@@ -37,6 +37,8 @@ from outweigh.model.usage import UNKNOWN_COST, Cost
 MOST_OFFERS = 32
 """So many records are offered in one exchange; the others follow in the next ones."""
 
+GATHER_SECONDS = 0.005
+
 WATCH_SECONDS = 0.2
 """How often a host looks whether its lease has run out."""
 
@@ -62,8 +64,8 @@ class HostEngine(Protocol):
         """Free everything; no attempt runs any more."""
 
 
-OpenEngine = Callable[[Path, ExperimentSpool, str], HostEngine]
-"""Opens the engine for a package, a spool and the experiment's token; UsageError where this host cannot."""
+OpenEngine = Callable[[Path, ExperimentSpool], HostEngine]
+"""Opens the engine for a package, with its spool; UsageError where nothing of it can run on this host."""
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ class Host:
         self._slots = slots
         self._open_engine = open_engine
         self._lease = lease or Lease()
-        self._lock = Lock()
+        self._lock = Condition()
         self._experiment: _Experiment | None = None
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="trial")
         self._preparing = ThreadPoolExecutor(1, thread_name_prefix="prepare")
@@ -139,6 +141,7 @@ class Host:
                 self._cancel(experiment)
             self._use_package(experiment, request)
             self._start_all(experiment, request)
+            self._await_news(experiment, request)
             reply = self._reply(experiment, experiment.state, experiment.detail)
             if request.release:
                 self._release(experiment)
@@ -175,12 +178,31 @@ class Host:
         with self._lock:
             if self._experiment is not None:
                 self._cancel(self._experiment)
-        self._closed.set()
+            self._closed.set()
+            self._lock.notify_all()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._preparing.shutdown(wait=True, cancel_futures=True)
         self._watch.join()
         if self._experiment is not None and self._experiment.engine is not None:
             self._experiment.engine.close()
+
+    def _await_news(self, experiment: _Experiment, request: ExchangeRequest) -> None:
+        """Answer when there is something to say, and a moment later, so that what ends together is said together."""
+        number, state = experiment.last_request, experiment.state
+
+        def is_due() -> bool:
+            is_asked = experiment.last_request != number or experiment.state is not state
+            return is_asked or self._has_news(experiment) or self._closed.is_set()
+
+        self._lock.notify_all()
+        waits = experiment.state in (HostState.READY, HostState.PREPARING) and not (request.release or request.cancel)
+        if request.wait_seconds > 0 and waits and not self._has_news(experiment):
+            self._lock.wait_for(is_due, request.wait_seconds)
+            self._lock.wait(GATHER_SECONDS)
+
+    def _has_news(self, experiment: _Experiment) -> bool:
+        finished = experiment.spool.records().keys() - experiment.running.keys()
+        return bool(finished or experiment.refused or experiment.broken or experiment.spool.left_open)
 
     def _is_busy(self, request: ExchangeRequest) -> bool:
         held = self._experiment
@@ -231,7 +253,7 @@ class Host:
             experiment.engine.close()
             experiment.engine = None
         try:
-            engine = self._open_engine(self._spool.package(digest), experiment.spool, experiment.token)
+            engine = self._open_engine(self._spool.package(digest), experiment.spool)
             detail = engine.unfit
             if not engine.arms:
                 state = HostState.UNFIT
@@ -239,6 +261,7 @@ class Host:
             state, detail = HostState.UNFIT, str(fault)
         with self._lock:
             experiment.engine, experiment.state, experiment.detail = engine, state, detail
+            self._lock.notify_all()
 
     def _start_all(self, experiment: _Experiment, request: ExchangeRequest) -> None:
         fresh = request.echo is not None and self._lease.may_start(request.echo, request.lease_seconds)
@@ -273,6 +296,7 @@ class Host:
             if broken is not None:
                 experiment.broken[order.key] = broken
             del experiment.running[order.key]
+            self._lock.notify_all()
 
     def _reply(self, experiment: _Experiment | None, state: HostState, detail: str | None) -> ExchangeReply:
         reply = ExchangeReply(

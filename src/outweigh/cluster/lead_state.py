@@ -26,6 +26,9 @@ REFUSAL_SECONDS = 5.0
 """A host that refused a start gets no other one for so long."""
 
 
+WAIT_SECONDS = 0.8
+"""How long a host may take to answer if it has nothing to say; there is nothing to tell it either."""
+
 HEARD_SECONDS = 3.0
 """A host that was not heard for so long gets no attempt; whether it is lost is decided by its lease."""
 
@@ -107,9 +110,11 @@ class LeadState:
         """Whether a host has a place for an attempt of this arm."""
         return self._place_for(arm, now) is not None
 
-    def give(self, order: AttemptOrder, now: float) -> None:
-        """Give an attempt to the host with most places left for its arm."""
-        self.given[order.key] = GivenAttempt(order=order, host=self._place_for(order.trial.arm, now))
+    def give(self, order: AttemptOrder, now: float) -> str | None:
+        """Give an attempt to the host with most places left for its arm, and return its address."""
+        name = self._place_for(order.trial.arm, now)
+        self.given[order.key] = GivenAttempt(order=order, host=name)
+        return None if name is None else self.hosts[name].address
 
     def adopt(self, order: AttemptOrder) -> bool:
         """Take an attempt over that a host still makes for an earlier lead; whether there is one."""
@@ -146,6 +151,7 @@ class LeadState:
             number=number,
             echo=None if host is None else host.echo,
             lease_seconds=self.lease_seconds,
+            wait_seconds=0.0 if host is None or host.acknowledged else WAIT_SECONDS,
             package=self.package,
             starts=starts,
             acknowledged=() if host is None else tuple(host.acknowledged),
@@ -156,6 +162,9 @@ class LeadState:
 
     def take_reply(self, address: str, request: ExchangeRequest, reply: ExchangeReply, now: float) -> Findings:
         """Take a reply to this request in."""
+        known = self.hosts.get(reply.host)
+        if known is not None and reply.clock < known.echo:
+            return Findings()  # it was overtaken by a later one
         host = self._note_host(address, reply, now)
         host.acknowledged -= set(request.acknowledged)
         for running in reply.running:
@@ -180,7 +189,7 @@ class LeadState:
         lost: list[LostAttempt | None] = []
         for host in silent:
             del self.hosts[host.name]
-            reason = f"its host on {host.node} was not heard for {limit:.0f} s"
+            reason = f"its host on {host.node} did not answer for {limit:.0f} s"
             lost += [self._lose(key, reason) for key, each in list(self.given.items()) if each.host == host.name]
         gone = {host.name for host in silent}
         self.running_elsewhere = {key: each for key, each in self.running_elsewhere.items() if each[0] not in gone}

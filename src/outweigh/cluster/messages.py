@@ -52,8 +52,9 @@ class ExchangeRequest(Stored, frozen=True):
     `session` counts the leads that there were of the experiment, `number` the requests of this one to the host: a
     request that arrives after a later one is ignored. `starts` are all attempts that the host is to make.
     `acknowledged` are records that the lead has stored, which the host may forget. `unwanted` are attempts to end,
-    because their trials are settled. With `cancel` the host ends all attempts, with `release` it is free for another
-    lead.
+    because their trials are settled. The host may take `wait_seconds` to answer if it has nothing to say before, and
+    answers at once when the next request comes. With `cancel` the host ends all attempts, with `release` it is free
+    for another lead.
     """
 
     protocol: int
@@ -66,6 +67,7 @@ class ExchangeRequest(Stored, frozen=True):
     starts: tuple[AttemptOrder, ...] = ()
     acknowledged: tuple[AttemptKey, ...] = ()
     unwanted: tuple[AttemptKey, ...] = ()
+    wait_seconds: float = 0.0
     cancel: bool = False
     release: bool = False
 

@@ -21,6 +21,7 @@ from outweigh.compare.deltas import ComparedTasks, Delta, Pairing, compare_tasks
 from outweigh.compare.evidence import Evidence, SetAsideTask
 from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
 from outweigh.compare.judge_calls import JudgeCallFact
+from outweigh.compare.node_use import node_warnings
 from outweigh.compare.run_columns import count_values
 from outweigh.compare.scan_summary import ArmScan, summarise_scans
 from outweigh.compare.setup_summary import MOST_EXCLUDED_LISTED, SetupSummary
@@ -163,6 +164,7 @@ def compare_arms(
             *_warnings(before, after),
             *_excluded_attempts(setups),
             *_warned(setups),
+            *node_warnings(setups),
             *unusable_judge_warnings(evidence.judge_calls(arms)),
             *composer.judging_notes,
         ),

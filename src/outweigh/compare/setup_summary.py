@@ -11,14 +11,18 @@ from msgspec import Struct
 from outweigh.compare.model_use import ModelObserver, ModelUse
 from outweigh.compare.setup_use import SetupUse, UseObserver
 from outweigh.model.failure import EXCLUDED_STATUSES, Status, detail_line
-from outweigh.model.run_record import AgentIdentity, ObservedSetup, RunRecord
+from outweigh.model.run_record import HOST_LABEL, AgentIdentity, ObservedSetup, RunRecord
 from outweigh.model.usage import unmetered_use
 
 MOST_EXCLUDED_LISTED = 200
 
 
+NODE = "node"
+"""The kind of item that is the machine of a run."""
+
+
 class SetupItem(NamedTuple):
-    """Something an agent had at hand: a skill, a tool server with its state, a memory file."""
+    """Something an agent had at hand: a skill, a tool server with its state, a memory file, the node that it ran on."""
 
     kind: str
     name: str
@@ -67,6 +71,7 @@ class SetupObserver:
 
     def __init__(self) -> None:
         self._agents: Counter[AgentIdentity] = Counter()
+        self._nodes: Counter[SetupItem] = Counter()
         self._warnings: Counter[str] = Counter()
         self._excluded_attempts: list[ExcludedAttempt] = []
         self._warned = 0
@@ -91,11 +96,13 @@ class SetupObserver:
         if run.metering is not None:
             self._models.add(run.metering)
             self._past_gateway += unmetered_use(run.metering, run.reported) is not None
+        if isinstance(host := run.extra.get(HOST_LABEL), dict) and "node" in host:
+            self._nodes[SetupItem(NODE, str(host["node"]))] += 1
 
     def summary(self) -> SetupSummary:
         """What was observed so far."""
         setups = self._use.setups()
-        items: Counter[SetupItem] = Counter()
+        items = Counter(self._nodes)
         for loaded, runs in setups.items():
             items.update(dict.fromkeys(_items(loaded), runs))
         return SetupSummary(

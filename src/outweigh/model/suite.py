@@ -130,7 +130,7 @@ class Executor(StrEnum):
 
 
 class ClusterSpec(Spec, frozen=True, kw_only=True):
-    """The Dask cluster that runs are made on. A host that has not heard its lead for `lease_seconds` ends its agents.
+    """The Dask cluster that runs are made on. A host without a message of its lead for `lease_seconds` ends its agents.
 
     `tags` are what an arm needs of a host beside its secrets, such as "gpu". The certificates are paths on the machine
     of the lead, and needed for a scheduler on another one.
