@@ -16,7 +16,7 @@ RUBRIC = {"criteria": [{"type": "binary", "name": "works", "description": "It wo
 
 PACKAGES = {
     "completion": "shtab",
-    "dask": "distributed",
+    "dask": "aiohttp",
     "inspect": "zstandard",
     "judge": "anthropic",
     "parquet": "pyarrow",

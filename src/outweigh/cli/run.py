@@ -213,6 +213,7 @@ def run_parser(verb: str, description: str, *examples: str) -> Parser:
     parser = Parser(prog=f"outweigh {verb}", description=description, examples=examples)
     add_suite_options(parser)
     _add_size_options(parser)
+    _add_executor_options(parser)
     _add_reuse_options(parser)
     store = parser.group("Store")
     store.add_argument(
@@ -235,20 +236,6 @@ def _add_size_options(parser: Parser) -> None:
         "--budget", type=parse_dollars, metavar="USD", help="stop before a run could exceed it (default: the suite's)"
     )
     group.add_argument(
-        "--executor",
-        choices=[each.value for each in Executor],
-        metavar="NAME",
-        help="what makes the runs: engine, dask or harbor (default: the suite's, else engine)",
-    )
-    group.add_argument(
-        "--scheduler", metavar="ADDRESS", help="the Dask scheduler of --executor dask (default: the suite's)"
-    )
-    group.add_argument(
-        "--shard",
-        metavar="I/N",
-        help="run shard I of N into a store of its own; auto takes I and N from Slurm, Kubernetes or CI",
-    )
-    group.add_argument(
         "--until-decided",
         action="store_true",
         help="look at planned points, and stop when the evidence decides or is unlikely to",
@@ -265,6 +252,24 @@ def _add_size_options(parser: Parser) -> None:
         action="store_true",
         help="run although a check before the start found faults in arms or tasks; give Harbor's tasks the variables "
         "that they ask for",
+    )
+
+
+def _add_executor_options(parser: Parser) -> None:
+    group = parser.group("Where")
+    group.add_argument(
+        "--executor",
+        choices=[each.value for each in Executor],
+        metavar="NAME",
+        help="what makes the runs: engine, dask or harbor (default: the suite's, else engine)",
+    )
+    group.add_argument(
+        "--scheduler", metavar="ADDRESS", help="the Dask scheduler of --executor dask (default: the suite's)"
+    )
+    group.add_argument(
+        "--shard",
+        metavar="I/N",
+        help="run shard I of N into a store of its own; auto takes I and N from Slurm, Kubernetes or CI",
     )
 
 
