@@ -26,7 +26,7 @@ Trials = Callable[[int], None]
 
 def measure(setting: Setting) -> list[Ratio]:
     """Processor time of a whole attempt, with hosts and scheduler; then the pace of a lead whose hosts only wait."""
-    folder = setting.folder / "cluster"
+    folder = setting.folder / "dask"
     write_noop_suite(folder, "local")
     stores = count(1)
     cost = _processor_seconds(folder, stores)
