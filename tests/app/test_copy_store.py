@@ -13,9 +13,12 @@ import pytest
 from tests.team_stores import contents, write_team_store
 
 from outweigh.app.copy_store import CopyRequest, CopyResult, copy_store
+from outweigh.app.show_store import show_store
 from outweigh.errors import EvidenceError, OutweighError, UsageError
 from outweigh.model.codec import encode
 from outweigh.model.line_seal import seal
+from outweigh.store.run_store import FolderRunStore
+from outweigh.store.store import Store
 from outweigh.store.store_set import StoreSet
 from outweigh.store.unfinished_copy import UNFINISHED_COPY_FILE
 from outweigh.testing.builders import a_run
@@ -198,6 +201,10 @@ def test_an_unfinished_copy_is_no_evidence_and_is_not_copied_on(source: Path, tm
 
     with pytest.raises(EvidenceError, match="is an unfinished copy"):
         list(StoreSet.open([tmp_path / "copy"]).read(skip_invalid=True))
+    with pytest.raises(EvidenceError, match="is an unfinished copy"):
+        show_store(Store.open(tmp_path / "copy"))
+    with pytest.raises(EvidenceError, match="is an unfinished copy"):
+        FolderRunStore.open(tmp_path / "copy")
     with pytest.raises(EvidenceError, match="is an unfinished copy itself"):
         copied(tmp_path / "copy", tmp_path / "next")
 

@@ -24,6 +24,7 @@ from outweigh.store.records import read_imports
 from outweigh.store.store import Store
 from outweigh.store.store_files import record_files, size_on_disk
 from outweigh.store.store_lock import is_engine_running
+from outweigh.store.unfinished_copy import refuse_unfinished_copy
 
 
 @dataclass(slots=True)
@@ -134,6 +135,8 @@ def _missing(planned: int | None, attempted: int) -> int | None:
 def show_store(store: Store) -> StoreOverview:
     """What the store is for, how far it is, and what it cost."""
     store.require()
+    if store.folder is not None:
+        refuse_unfinished_copy(store.folder, store.name)
     experiment = store.experiment
     running = store.folder is not None and is_engine_running(store.folder)
     damaged: list[InvalidLine] = []

@@ -8,8 +8,6 @@ cache is larger than its limit, and those that a later state replaced, both only
 """
 
 import os
-import secrets
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
@@ -81,7 +79,7 @@ class StoreCache:
 
     def draft(self, address: str) -> Path:
         """A new folder for a copy, which nobody reads before it is kept."""
-        path = self._of(address) / f"{_UNFINISHED}{os.getpid()}-{secrets.token_hex(4)}"
+        path = self._of(address) / f"{_UNFINISHED}{os.getpid()}-{os.urandom(4).hex()}"
         try:
             path.mkdir(parents=True, mode=0o700)
         except OSError as fault:
@@ -96,14 +94,14 @@ class StoreCache:
         (draft / ORIGIN_FILE).write_bytes(msgspec.json.encode(origin))
         settled = origin.changing_at is None
         path = (self._place(origin.address, origin.files) if settled else None) or draft.with_name(
-            f"once-{secrets.token_hex(8)}"
+            f"once-{os.urandom(8).hex()}"
         )
         try:
             draft.rename(path)
         except OSError:  # another process was faster, with the same files
             if not (path / ORIGIN_FILE).is_file():
                 raise
-            shutil.rmtree(draft, ignore_errors=True)
+            _remove(draft)
         self._evict(path)
         return path
 
@@ -138,14 +136,20 @@ class StoreCache:
         idle = [folder for folder in copies if folder != kept and _idle_seconds(folder) > _IN_USE_SECONDS]
         replaced = [folder for folder in idle if folder.parent == kept.parent and folder.name != ARTIFACTS_FOLDER]
         for folder in replaced:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         sizes = {folder: _size(folder) for folder in copies if folder not in replaced}
         over = sum(sizes.values()) - self._limit
         for folder in sorted(sizes.keys() & set(idle), key=_idle_seconds, reverse=True):
             if over <= 0:
                 return
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             over -= sizes[folder]
+
+
+def _remove(folder: Path) -> None:
+    from shutil import rmtree  # noqa: PLC0415 - every verdict loads this module, and few remove anything
+
+    rmtree(folder, ignore_errors=True)
 
 
 def _key(content: bytes) -> str:
