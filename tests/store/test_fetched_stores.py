@@ -13,6 +13,7 @@ from outweigh.model.line_seal import seal
 from outweigh.ports.stores import FolderEntries, StoredFile
 from outweigh.store.fetched_stores import fetch_store, find_stores_in
 from outweigh.store.local_location import LocalLocation
+from outweigh.store.parallel_calls import call_all
 from outweigh.store.read_only_stores import refuse_read_only
 from outweigh.store.store import Store
 from outweigh.store.store_cache import FetchedOrigin, StoreCache
@@ -175,6 +176,18 @@ def test_the_cache_keeps_to_its_limit_and_to_what_was_used_within_the_hour(tmp_p
     newest = keep("far://d", "2", 0)
 
     assert [path.exists() for path in (oldest, old, busy, replaced, newest)] == [False, False, True, False, True]
+
+
+def test_many_stores_are_fetched_at_once_into_one_cache(there: Path, tmp_path: Path) -> None:
+    names = [f"store-{number}" for number in range(60)]
+    for name in names:
+        write_team_store(tmp_path / "team" / name, tasks=1, artifacts=0)
+    location = Elsewhere(tmp_path / "team")
+
+    fetched = list(call_all(8, lambda name: fetch_store(location, name), names))
+
+    assert len({(folder / RUNS).read_bytes() for folder in fetched}) == 1
+    assert len(set(fetched)) == 60
 
 
 def test_a_cache_that_cannot_be_written_to_is_one_sentence(there: Path, tmp_path: Path) -> None:

@@ -177,12 +177,17 @@ def _idle_seconds(folder: Path) -> float:
 
 
 def _size(folder: Path) -> int:
-    """Bytes on the disk; a file that several copies share counts once among them."""
-    total = 0
-    for file in folder.rglob("*"):
-        try:
-            found = file.stat()
-        except OSError:
-            continue
-        total += found.st_size // max(1, found.st_nlink) if file.is_file() else 0
-    return total
+    """Bytes on the disk; a file that several copies share counts once among them.
+
+    Other threads and processes make and rename folders meanwhile: what is gone counts for nothing.
+    """
+    files = (Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
+    return sum(_share(file) for file in files)
+
+
+def _share(file: Path) -> int:
+    try:
+        found = file.stat()
+    except OSError:
+        return 0
+    return found.st_size // max(1, found.st_nlink)
