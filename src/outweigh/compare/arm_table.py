@@ -19,13 +19,8 @@ from outweigh.compare.run_columns import Computed, StoredAttempts, is_stored, na
 from outweigh.errors import quote_names
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import (
-    COST_SIGNALS,
     EVEN,
-    NO_ADJUSTMENT,
-    CostAdjustment,
     Profile,
-    composite,
-    cost_adjustment,
 )
 from outweigh.score.judge_scores import JudgeCount
 from outweigh.score.metrics import METRICS, Metric
@@ -96,21 +91,28 @@ def tabulate_arm(
     """Lay an arm out as columns, dropping nothing: what is not counted goes to `excluded`."""
     if isinstance(scores, StoredAttempts):
         return tabulate_stored(name, scores, {}, metrics)
-    runs = [score for score in scores if score.counted]
-    tasks = {task: place for place, task in enumerate(dict.fromkeys(run.task_id for run in runs))}
-    columns = {
-        metric.name: _column(map(attrgetter(metric.name), runs)) for metric in metrics if metric.formula is not None
+    table = _without_composites(name, scores, metrics)
+    composites = {
+        "composite": _column(map(composite, table.runs)),
+        "composite_even": _column(map(composite_even, table.runs)),
     }
+    return replace(table, columns={**table.columns, **composites})
+
+
+def _without_composites(name: str, scores: Sequence[Score], metrics: tuple[Metric, ...]) -> ArmTable:
+    runs: list[Score] = []
+    excluded: list[Score] = []
+    for score in scores:
+        (runs if score.counted else excluded).append(score)
+    tasks = {task: place for place, task in enumerate(dict.fromkeys(run.task_id for run in runs))}
     return ArmTable(
         name=name,
         runs=runs,
-        excluded=[score for score in scores if not score.counted],
+        excluded=excluded,
         tasks=tuple(tasks),
         task_of=np.fromiter((tasks[run.task_id] for run in runs), np.intp, len(runs)),
         columns={
-            **columns,
-            "composite": _column(map(composite, runs)),
-            "composite_even": _column(map(composite_even, runs)),
+            metric.name: _column(map(attrgetter(metric.name), runs)) for metric in metrics if metric.formula is not None
         },
         metrics=metrics,
         ranges=_ranges(runs),
@@ -194,7 +196,6 @@ def _column(values: Iterable[float | None]) -> Column:
     return np.fromiter(found, np.float64, len(found))
 
 
-CostReference = Mapping[str, float | None]
 JudgesOf = Callable[[Score], frozenset[JudgeCount]]
 
 
@@ -282,7 +283,7 @@ class CompositeScorer:
         self._stored = {name: scores for name, scores in arms.items() if isinstance(scores, StoredAttempts)}
         if self._stored:
             arms = dict.fromkeys(arms, ())
-        self._references = _references(arms[reference_arm])
+        self._reference = _without_composites(reference_arm, arms[reference_arm], metrics)
         judging = complete_judging(arms, filling)
         self._judging = judging
         self._decided_tasks, self._undecided_tasks = _judged_tasks(
@@ -301,19 +302,22 @@ class CompositeScorer:
         """
         if name in self._stored:
             return self._tabulate_stored(name)
-        table = tabulate_arm(
-            name,
-            self._judging.arms[name],
-            composite=self._composite,
-            composite_even=self._composite_even,
-            metrics=self._metrics,
-        )
+        table = _without_composites(name, self._judging.arms[name], self._metrics)
         decisive = _column(run.deciding_judge_score for run in table.runs)
-        scores_of_judges = {
+        columns = {
+            **table.columns,
             "judge_score": _where_judged(table, table.columns["judge_score"], self._shown_tasks),
             "deciding_judge_score": _where_judged(table, decisive, self._decided_tasks),
         }
-        return replace(table, columns={**table.columns, **scores_of_judges, **_trigger_columns(table.runs)})
+        adjustment: Column | float = 0.0
+        if name != self._reference_arm and self._profile.cost_weight:
+            adjustment = self._adjust(table, self._reference)
+        rows = len(table.runs)
+        composites = {
+            "composite": composite_column(columns, rows, self._profile, adjustment),
+            "composite_even": composite_column(columns, rows, EVEN, 0.0),
+        }
+        return replace(table, columns={**columns, **composites, **_trigger_columns(table.runs)})
 
     @property
     def unequally_judged(self) -> tuple[str, ...]:
@@ -371,24 +375,6 @@ class CompositeScorer:
             notes.append(f"{self._unadjusted} runs have no cost adjustment: no cost signal is reported on both sides.")
         return tuple(notes)
 
-    def _composite(self, run: Score) -> float | None:
-        return composite(
-            run.dimensions(judged=run.task_id in self._decided_tasks), self._profile, self._adjustment(run).value
-        ).value
-
-    def _composite_even(self, run: Score) -> float | None:
-        return composite(run.dimensions(judged=run.task_id in self._decided_tasks), EVEN, 0.0).value
-
-    def _adjustment(self, run: Score) -> CostAdjustment:
-        reference = self._references.get(run.task_id)
-        if run.arm == self._reference_arm or reference is None or self._profile.cost_weight == 0:
-            return NO_ADJUSTMENT
-        adjustment = cost_adjustment(run.signals(), reference, self._profile.cost_weight)
-        if adjustment.left_out:
-            self._left_out.update(adjustment.left_out)
-            self._unadjusted += len(adjustment.left_out) == len(COST_SIGNALS)
-        return adjustment
-
 
 TRIGGER_RECALL, NO_FALSE_TRIGGER = "trigger_recall", "no_false_trigger"
 """Columns of trigger cases, which are no metrics: 1 where a skill fired as it should, and where it did not as it should
@@ -410,21 +396,6 @@ def _trigger_columns(runs: Sequence[Score]) -> dict[str, Column]:
 def _where_judged(table: ArmTable, column: Column, tasks: Set[str]) -> Column:
     judged = np.array([task in tasks for task in table.tasks], dtype=bool)[table.task_of]
     return np.where(judged, column, np.nan)
-
-
-def _references(scores: Iterable[Score]) -> dict[str, CostReference]:
-    """Mean of every cost signal over the counted runs of each task."""
-    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: {signal: [] for signal in COST_SIGNALS})
-    for score in scores:
-        if score.counted:
-            task = values[score.task_id]
-            for signal, value in score.signals().items():
-                if value is not None:
-                    task[signal].append(value)
-    return {
-        task_id: {signal: sum(known) / len(known) if known else None for signal, known in signals.items()}
-        for task_id, signals in values.items()
-    }
 
 
 def _judged_tasks(

@@ -1,4 +1,4 @@
-"""Composites of runs that are stored as columns and that nobody judged: the formulas of score/composite.py on arrays.
+"""Composites of all runs of an arm: the formulas of score/composite.py on arrays.
 
 Sums are made in the same order as there, so the numbers are the same to the last bit.
 """
@@ -53,8 +53,8 @@ def composite_column(columns: ColumnsByName, rows: int, profile: Profile, adjust
     """The composite of every run; NaN where a dimension that the profile requires is unknown, or all are."""
     total, weighted, lacking = np.zeros(rows), np.zeros(rows), np.zeros(rows, dtype=bool)
     for dimension, weight in profile.weights:
-        # Judges have no say, as nobody asked them.
-        values = np.full(rows, np.nan) if dimension is Dimension.JUDGE_SCORE else columns[dimension.value]
+        # Judges who may not decide have no say.
+        values = columns["deciding_judge_score" if dimension is Dimension.JUDGE_SCORE else dimension.value]
         known = ~np.isnan(values)
         total[known] += weight
         weighted[known] += weight * values[known]

@@ -68,10 +68,6 @@ class CostAdjustment(NamedTuple):
     left_out: tuple[str, ...]
 
 
-NO_ADJUSTMENT = CostAdjustment(0.0, ())
-"""Of the reference arm itself."""
-
-
 def composite(dimensions: Mapping[Dimension, float | None], profile: Profile, adjustment: float) -> Quantity:
     """clamp(Σ weight·dimension / Σ weight + adjustment, 0, 1) over the dimensions that are present."""
     total = weighted = 0.0
