@@ -112,25 +112,28 @@ class RunColumns:
 
     def _pieces(self) -> Iterator[bytes | list[bytes]]:
         """What a line consists of: bytes that all lines have, and columns of those that differ."""
-        inner = {place.rpartition(".")[0] for place in self.columns}
+        return self._pieces_at(self.alike, "", {place.rpartition(".")[0] for place in self.columns})
 
-        def look(value: Any, place: str) -> Iterator[bytes | list[bytes]]:
-            if place in self.columns:
-                yield _encoded_cells(self.columns[place])
-            elif place == "extra" and self._own:
-                yield from _object_pieces((name, [_encoded_cells(self._own[name])]) for name in sorted(self._own))
-            elif place in inner and isinstance(value, msgspec.Struct):
-                below = f"{place}." if place else ""
-                written = msgspec.to_builtins(value)
-                yield from _object_pieces(
-                    (name, look(getattr(value, name, each), f"{below}{name}")) for name, each in written.items()
-                )
-            elif place in inner:
-                yield from (b"[", *look(value[0], place), b"]")
-            else:
-                yield _encoder.encode(value)
+    def _pieces_at(self, value: Any, place: str, inner: set[str]) -> Iterator[bytes | list[bytes]]:
+        """The pieces of a value; `inner` are the places that have columns below them.
 
-        yield from look(self.alike, "")
+        A function within `_pieces` would be in a cycle with this block, which would then stay for a while.
+        """
+        if place in self.columns:
+            yield _encoded_cells(self.columns[place])
+        elif place == "extra" and self._own:
+            yield from _object_pieces((name, [_encoded_cells(self._own[name])]) for name in sorted(self._own))
+        elif place in inner and isinstance(value, msgspec.Struct):
+            below = f"{place}." if place else ""
+            written = msgspec.to_builtins(value)
+            yield from _object_pieces(
+                (name, self._pieces_at(getattr(value, name, each), f"{below}{name}", inner))
+                for name, each in written.items()
+            )
+        elif place in inner:
+            yield from (b"[", *self._pieces_at(value[0], place, inner), b"]")
+        else:
+            yield _encoder.encode(value)
 
 
 def _encoded_cells(column: Column) -> list[bytes]:
