@@ -64,7 +64,7 @@ def test_an_arm_goes_only_to_hosts_that_have_its_tags_and_the_lead_says_so(clust
     assert tagged.end() == 0
 
 
-def test_lead_hosts_and_scheduler_talk_over_tls_and_a_host_without_the_certificates_is_refused(tmp_path: Path) -> None:
+def test_lead_hosts_and_scheduler_talk_over_tls_with_certificates_of_one_authority(tmp_path: Path) -> None:
     files = write_certificates(tmp_path)
     with dask_cluster(tmp_path, tls=files) as cluster:
         named = {name.replace("-", "_"): path for name, path in files.items()}
