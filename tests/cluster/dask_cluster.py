@@ -90,6 +90,9 @@ class DaskCluster:
         self.store = folder / "store"
         self.started: list[ClusterProcess] = []
         self.hosts: list[ClusterProcess] = []
+        self._begin()
+
+    def _begin(self) -> None:
         self.scheduler = self.start_scheduler()
 
     def start_scheduler(self) -> ClusterProcess:
@@ -171,7 +174,7 @@ class DaskCluster:
     def agents(self) -> list[int]:
         """Processes of agents that are alive."""
         mark = f"{self.ledger}".encode()
-        return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit() and mark in _command(each)]
+        return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit() and mark in command_of(each)]
 
     def close(self) -> None:
         for process in reversed(self.started):
@@ -183,15 +186,15 @@ class DaskCluster:
 
 
 @contextmanager
-def dask_cluster(folder: Path, **options: Any) -> Iterator[DaskCluster]:
-    cluster = DaskCluster(folder, **options)
+def dask_cluster(folder: Path, *, kind: type[DaskCluster] = DaskCluster, **options: Any) -> Iterator[DaskCluster]:
+    cluster = kind(folder, **options)
     try:
         yield cluster
     finally:
         cluster.close()
 
 
-def _command(process: Path) -> bytes:
+def command_of(process: Path) -> bytes:
     try:
         return (process / "cmdline").read_bytes()
     except OSError:

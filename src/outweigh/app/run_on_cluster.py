@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -13,25 +13,30 @@ from outweigh.app.until_decided import Looks
 from outweigh.cluster.cluster_executor import ClusterExecutor, LeadSetting
 from outweigh.cluster.dask_lead import DaskLink
 from outweigh.cluster.dask_security import TlsFiles, open_security
+from outweigh.cluster.host_launch import HostLaunch
 from outweigh.cluster.lead_state import LeadState
 from outweigh.cluster.messages import SuitePackage
+from outweigh.cluster.slurm_launcher import slurm_hosts
+from outweigh.cluster.ssh_launcher import ssh_hosts
 from outweigh.cluster.suite_package import pack_suite
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
+from outweigh.model.launch_spec import LaunchSpec
 from outweigh.model.preflight_result import PreflightResult
-from outweigh.store.cluster_file import begin_session
+from outweigh.store.cluster_file import ClusterFile, begin_session
 from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.run_store import FolderRunStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """The scheduler of a cluster, and how it is reached."""
+    """The scheduler of a cluster, how it is reached, and what is started for this run; None where it is there."""
 
     scheduler: str
     tls: TlsFiles
+    launch: LaunchSpec | None = None
 
 
 def check_cluster(suite: LoadedSuite, request: RunRequest) -> ClusterAddress:
@@ -40,7 +45,8 @@ def check_cluster(suite: LoadedSuite, request: RunRequest) -> ClusterAddress:
     if spec.scheduler is None:
         raise UsageError(
             "--executor dask needs the address of a scheduler: name it with --scheduler tcp://127.0.0.1:8786, or as "
-            "`scheduler` under [cluster]. `dask scheduler` starts one, and `outweigh dev host ADDRESS` its hosts."
+            "`scheduler` under [cluster]. `dask scheduler` starts one, and `outweigh dev host ADDRESS` its hosts; "
+            "--cluster FILE starts both."
         )
     if request.shard is not None:
         raise UsageError(
@@ -51,7 +57,7 @@ def check_cluster(suite: LoadedSuite, request: RunRequest) -> ClusterAddress:
     tls = TlsFiles(ca_file=spec.tls_ca_file, cert=spec.tls_cert, key=spec.tls_key)
     open_security(spec.scheduler, tls)
     load_agents(suite)
-    return ClusterAddress(scheduler=spec.scheduler, tls=tls)
+    return ClusterAddress(scheduler=spec.scheduler, tls=tls, launch=request.suite.launch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +86,38 @@ class ClusterRun:
             looks=looks,
             cancel=signals.cancel,
             listen=listen,
-            waiting_hint="no host has come yet; start one on each machine with "
-            f"`outweigh dev host {shlex.quote(self.cluster.scheduler)}`",
+            waiting_hint=self._waiting_hint(),
         )
         executor = ClusterExecutor(state, setting, link.stop)
-        link.start(executor)
-        try:
-            yield executor
-        finally:
-            link.stop()
+        with self._launched(session, listen):
+            link.start(executor)
+            try:
+                yield executor
+            finally:
+                link.stop()
+
+    def _waiting_hint(self) -> str:
+        if self.cluster.launch is not None:
+            return "no host has come yet"
+        address = shlex.quote(self.cluster.scheduler)
+        return f"no host has come yet; start one on each machine with `outweigh dev host {address}`"
+
+    def _launched(self, session: ClusterFile, listen: EventListener) -> AbstractContextManager[None]:
+        """The scheduler and the hosts that are started for this run, if any are."""
+        spec = self.cluster.launch
+        if spec is None:
+            return nullcontext()
+        launch = HostLaunch(
+            spec=spec,
+            experiment=session.experiment,
+            session=session.sessions,
+            lease_seconds=self.suite.spec.cluster.lease_seconds,
+            say=lambda words: listen(note_event(words)),
+        )
+        if spec.slurm is not None:
+            return slurm_hosts(launch, spec.slurm)
+        assert spec.ssh is not None
+        return ssh_hosts(launch, spec.ssh)
 
     def recover(self, executor: ClusterExecutor, listen: EventListener) -> None:
         """Take over from an earlier lead: what hosts made or still make counts, and nothing else is left open."""

@@ -17,8 +17,9 @@ from outweigh.engine.load_suite import LoadedSuite, load_baseline_at_refs, load_
 from outweigh.engine.load_task import task_folders
 from outweigh.errors import UsageError, quote_names, quote_value
 from outweigh.model.agent_files import configuration_kind
+from outweigh.model.launch_spec import LaunchSpec, parse_launch_spec
 from outweigh.model.source_document import SourceDocument
-from outweigh.model.suite import Executor
+from outweigh.model.suite import ClusterSpec, Executor
 from outweigh.plugins import adapter_names, installed_file_locations
 from outweigh.verdict.policy import check_policy
 from outweigh.workspace.revisions import GitRevisions
@@ -30,7 +31,7 @@ SHOWN_PATHS = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRequest:
     """A suite, the revisions of the agent's configuration to try it with, and who is to run it: with a scheduler, the
-    hosts of its cluster.
+    hosts of its cluster, and with `launch`, hosts that are started for the run.
 
     `repository` is where revisions come from; without it, the repository that the suite is in.
     """
@@ -41,6 +42,18 @@ class SuiteRequest:
     repository: str | None = None
     executor: Executor | None = None
     scheduler: str | None = None
+    launch: LaunchSpec | None = None
+
+
+def read_launch_spec(path: Path) -> LaunchSpec:
+    """The file that says how hosts are started."""
+    try:
+        content = path.read_bytes()
+    except OSError as fault:
+        raise UsageError(
+            f"{path} cannot be read: {fault.strerror}. --cluster takes a file that starts hosts."
+        ) from None
+    return parse_launch_spec(content, str(path))
 
 
 def read_suite(path: str, repository: str | None = None) -> LoadedSuite:
@@ -126,11 +139,26 @@ def _with_executor(suite: LoadedSuite, request: SuiteRequest) -> LoadedSuite:
     spec = suite.spec
     if request.executor is not None:
         spec = msgspec.structs.replace(spec, executor=request.executor)
+    option = "--scheduler" if request.launch is None else "--cluster"
+    if (request.scheduler or request.launch) and spec.executor is not Executor.DASK:
+        raise UsageError(f"{option} names a Dask cluster; add --executor dask, or leave it out.")
+    return replace(suite, spec=msgspec.structs.replace(spec, cluster=_cluster_of(spec.cluster, request)))
+
+
+def _cluster_of(spec: ClusterSpec, request: SuiteRequest) -> ClusterSpec:
+    """The cluster that is requested, else the suite's."""
+    launch = request.launch
+    if launch is None:
+        return spec if request.scheduler is None else msgspec.structs.replace(spec, scheduler=request.scheduler)
     if request.scheduler is not None:
-        if spec.executor is not Executor.DASK:
-            raise UsageError("--scheduler names a Dask cluster; add --executor dask, or leave it out.")
-        spec = msgspec.structs.replace(spec, cluster=msgspec.structs.replace(spec.cluster, scheduler=request.scheduler))
-    return replace(suite, spec=spec)
+        raise UsageError("--cluster starts a scheduler and --scheduler names one that is there; use one of them.")
+    return msgspec.structs.replace(
+        spec,
+        scheduler=launch.scheduler,
+        tls_ca_file=launch.tls_ca_file,
+        tls_cert=launch.tls_cert,
+        tls_key=launch.tls_key,
+    )
 
 
 def require_known_agents(suite: LoadedSuite, path: str) -> None:

@@ -43,6 +43,17 @@ def parse_output(text: str) -> Path:
     return Path(text)
 
 
+def parse_seconds(text: str) -> float:
+    """A time that passes."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
 def parse_dollars(text: str) -> float:
     """An amount that can be spent."""
     try:

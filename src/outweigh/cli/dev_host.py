@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
-from outweigh.cli.arguments import Parser, parse_jobs
+from outweigh.cli.arguments import Parser, parse_jobs, parse_seconds
 from outweigh.cli.console import interruptible, notify
 from outweigh.cli.exit_codes import ExitCode
 
@@ -25,6 +25,7 @@ class _Options:
     host: str | None
     interface: str | None
     local_directory: str | None
+    end_when_idle: float | None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         host=options.host,
         interface=options.interface,
         local_directory=options.local_directory,
+        idle_seconds=options.end_when_idle,
     )
     with interruptible(stop, Event()):
         serve(request, stop, notify)
@@ -78,6 +80,13 @@ def build_parser() -> Parser:
     )
     parser.add_argument(
         "--tags", action="append", default=[], metavar="NAMES", help="what arms can ask for, such as docker,gpu"
+    )
+    parser.add_argument(
+        "--end-when-idle",
+        type=parse_seconds,
+        default=None,
+        metavar="SECONDS",
+        help="end when the run is done, or nothing was asked of this host for so long (default: stay)",
     )
     _add_tls_options(parser)
     _add_launcher_options(parser)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from outweigh.app.run import run
 from outweigh.app.run_request import NothingToCompare, RunPreview, RunRequest
-from outweigh.app.suite_selection import SuiteRequest
+from outweigh.app.suite_selection import SuiteRequest, read_launch_spec
 from outweigh.app.this_folder import remember_store
 from outweigh.cli.arguments import (
     CommandOptions,
@@ -24,6 +24,7 @@ from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
+from outweigh.model.launch_spec import LaunchSpec
 from outweigh.model.shard import parse_shard
 from outweigh.model.suite import Executor
 from outweigh.report.formatting import escape_controls
@@ -129,7 +130,9 @@ class SuiteOptions(CommandOptions):
     head: str | None
     repo: str | None
 
-    def suite_request(self, executor: Executor | None = None, scheduler: str | None = None) -> SuiteRequest:
+    def suite_request(
+        self, executor: Executor | None = None, scheduler: str | None = None, launch: LaunchSpec | None = None
+    ) -> SuiteRequest:
         """The suite that the options name, else the one of this folder."""
         return SuiteRequest(
             path=choose_suite_file(self.suite, self.command),
@@ -138,6 +141,7 @@ class SuiteOptions(CommandOptions):
             repository=self.repo,
             executor=executor,
             scheduler=scheduler,
+            launch=launch,
         )
 
 
@@ -150,6 +154,7 @@ class RunOptions(SuiteOptions):
     budget: float | None
     executor: str | None
     scheduler: str | None
+    cluster: str | None
     shard: str | None
     reuse: list[str]
     reuse_days: float | None
@@ -164,7 +169,11 @@ class RunOptions(SuiteOptions):
     def run_request(self) -> RunRequest:
         """What the options ask for."""
         return RunRequest(
-            suite=self.suite_request(None if self.executor is None else Executor(self.executor), self.scheduler),
+            suite=self.suite_request(
+                None if self.executor is None else Executor(self.executor),
+                self.scheduler,
+                None if self.cluster is None else read_launch_spec(Path(self.cluster)),
+            ),
             output=parse_output(self.output) if self.output else None,
             repeats=self.repeats,
             jobs=self.jobs,
@@ -265,6 +274,9 @@ def _add_executor_options(parser: Parser) -> None:
     )
     group.add_argument(
         "--scheduler", metavar="ADDRESS", help="the Dask scheduler of --executor dask (default: the suite's)"
+    )
+    group.add_argument(
+        "--cluster", metavar="FILE", help="how to start a scheduler and hosts for --executor dask, on Slurm or by ssh"
     )
     group.add_argument(
         "--shard",

@@ -109,6 +109,7 @@ class Host:
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="trial")
         self._preparing = ThreadPoolExecutor(1, thread_name_prefix="prepare")
         self._closed = Event()
+        self._released = False
         self._watch = Thread(target=self._watch_lease, name="lease", daemon=True)
         self._watch.start()
 
@@ -117,6 +118,12 @@ class Host:
         """Whether no lead needs this host: none ever did, or its lease has run out or was ended."""
         with self._lock:
             return not self._lease.holds and not (self._experiment and self._experiment.running)
+
+    @property
+    def is_released(self) -> bool:
+        """Whether the last lead has said that it is done."""
+        with self._lock:
+            return self._released
 
     def exchange(self, request: ExchangeRequest) -> ExchangeReply:
         """Take what a lead says, and say where everything stands."""
@@ -216,6 +223,7 @@ class Host:
             self._release(held)
             held = None
         if held is None:
+            self._released = False
             held = _Experiment(request.experiment, self._spool.of_experiment(request.experiment))
             self._experiment = held
         return held
@@ -224,6 +232,7 @@ class Host:
         """The lead is done: nothing of it runs here."""
         self._cancel(experiment)
         self._lease.end()
+        self._released = True
         self._experiment = None
         self._preparing.submit(_let_go, experiment)
 
