@@ -78,6 +78,21 @@ def test_the_verdict_is_that_of_an_import_with_the_same_columns(outweigh: Any, d
     assert read == imported
 
 
+def test_lines_that_resemble_collected_runs_are_judged_as_they_are_imported(outweigh: Any, tmp_path: Path) -> None:
+    names = ("task_id", "arm", "repeat", "passed", "duration_ms", "cost_usd")
+    lines = [json.dumps(dict(zip(names, row, strict=False))) for row in rows()]
+    data, runs = tmp_path / "data.jsonl", str(tmp_path / "runs")
+    data.write_text("\n".join(lines))
+
+    told = outweigh("import", str(data), "-o", runs)
+    imported = outweigh("verdict", runs, *GATES, "--format", "json").json()
+    read = outweigh("verdict", str(data), *GATES, "--format", "json").json()
+
+    assert " read as table" in told.out
+    assert read == imported
+    assert read["decision"] == "improved"
+
+
 @pytest.mark.parametrize("verb", ["compare", "report", "ladder", "plan --tasks 12 --repeats 5"])
 def test_other_verbs_read_the_same_table(outweigh: Any, data: str, verb: str) -> None:
     answer = outweigh(*verb.split(), data)

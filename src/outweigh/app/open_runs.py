@@ -77,11 +77,20 @@ def _is_file(path: Path) -> bool:
 def _holds_foreign_rows(path: Path, *, mapped: bool) -> bool:
     """Whether the first row is neither a record nor a flat run, and has a column that could name its task."""
     row = _first_row(path)
-    if row is None or "schema" in row or (path.suffix == RECORDS_SUFFIX and looks_collected(row)):
+    if row is None or "schema" in row:
         return False
+    if path.suffix == RECORDS_SUFFIX and looks_collected(row):
+        return _says_more_than_collected(path)
     from outweigh.interop.table.guess_columns import may_hold_runs  # noqa: PLC0415 - only for tables
 
     return mapped or may_hold_runs(row)
+
+
+def _says_more_than_collected(path: Path) -> bool:
+    from outweigh.interop.column_names import says_more_than_collected  # noqa: PLC0415 - only for rows in JSON
+    from outweigh.interop.table_rows import sampled_columns  # noqa: PLC0415 - likewise
+
+    return says_more_than_collected(sampled_columns(path))
 
 
 def _first_row(path: Path) -> dict[str, object] | None:

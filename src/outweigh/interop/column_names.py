@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from outweigh.model.codec import CollectedRun
+
 
 def name_words(column: str) -> tuple[str, ...]:
     """The words of a name in lower case: `durationMs` and `Duration (ms)` are both `duration`, `ms`."""
@@ -141,6 +143,9 @@ _AROUND_COST = frozenset(
 _FOREIGN_SIGNS = frozenset("%€£¥¢₹")
 
 
+_WEAK_RANK = 2
+
+
 class NameMatch(NamedTuple):
     """A field that a column may be, and how firmly its name says so: 0 is the field's own name, 2 the least."""
 
@@ -190,3 +195,37 @@ def _match_duration(words: Iterable[str]) -> NameMatch | None:
 def _match_cost(words: tuple[str, ...]) -> NameMatch | None:
     core = [word for word in words if word not in _DOLLARS | _AROUND_COST]
     return NameMatch("cost_usd", 1) if core in (["cost"], ["costs"], ["price"], ["spend"], ["spent"]) else None
+
+
+_COLLECTED = frozenset(CollectedRun.__struct_fields__)
+_ONLY_COLLECTED = frozenset(
+    {
+        *("opencode_exit_code", "acceptance_exit_code", "setup_exit_code", "arm_setup_exit_code"),
+        *("acceptance_cmd_count", "acceptance_command", "started_at_utc"),
+    }
+)
+"""What only the harness writes; a table does not know what its exit codes say."""
+
+_COLLECTED_NAMES = {
+    "success": "success",
+    "cost_usd": "total_cost_usd",
+    **dict.fromkeys(("duration_seconds", "duration_ms", NO_UNIT, "finished_at"), "duration_seconds"),
+    **dict.fromkeys(("input_tokens", "input_tokens_with_cache"), "input_tokens"),
+    **{name: name for name in ("output_tokens", "cache_read_tokens", "cache_write_tokens")},
+    **{name: name for name in ("step_count", "tool_call_count")},
+}
+"""The column of `collected.jsonl` for what a run came to, by the field that a column of a table may be."""
+
+
+def says_more_than_collected(columns: Iterable[str]) -> bool:
+    """Whether a table with these columns firmly names an outcome or a measure that the format `collected` would miss.
+
+    Its columns have fixed names. A table with a cost, a time or a count under another name looks like it and is not.
+    """
+    names = set(columns)
+    return not names & _ONLY_COLLECTED and any(
+        match.rank < _WEAK_RANK and _COLLECTED_NAMES[match.field] not in names
+        for name in names - _COLLECTED
+        for match in match_name(name)
+        if match.field in _COLLECTED_NAMES
+    )

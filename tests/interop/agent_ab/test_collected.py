@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from outweigh.app.choose_importer import choose_sources
 from outweigh.errors import EvidenceError
 from outweigh.interop.agent_ab.importer import CollectedImporter
 from outweigh.model.failure import Status
@@ -160,3 +161,41 @@ def test_a_row_that_is_no_record_has_a_place_and_a_reason(tmp_path: Path, conten
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="neither collected"):
         runs_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"success": True, "cost_usd": 0.25},
+        {"success": True, "duration_ms": 5000},
+        {"success": True, "total_cost_usd": 0.25, "duration_s": 5},
+        {"success": True, "completion_tokens": 7},
+        {"success": True, "usage": {"output_tokens": 7}},
+        {"success": True, "turns": 7},
+        {"passed": True},
+    ],
+    ids=" ".join,
+)
+def test_rows_with_measures_under_other_names_are_a_table(told: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps({"task_id": "t", "arm": arm, "repeat": 1} | told) + "\n" for arm in "ab"))
+
+    assert [source.importer.name for source in choose_sources(None, path, mapped=False)] == ["table"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"success": True, "total_cost_usd": 0.25, "cost_usd": 0.25},
+        {"success": True, "model": "m", "note": "n", "score": 0.5},
+        {"success": True, "opencode_exit_code": 86, "cost_usd": 0.25},
+        {"success": True, "acceptance_command": CHECK, "total_tokens": 5, "turns": 7},
+        {},
+    ],
+    ids=" ".join,
+)
+def test_rows_of_the_harness_with_more_columns_stay_its_own(told: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "collected.jsonl"
+    path.write_text("".join(json.dumps({"task_id": "t", "arm": arm, "repeat": 1} | told) + "\n" for arm in "ab"))
+
+    assert [source.importer.name for source in choose_sources(None, path, mapped=False)] == ["collected"]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from outweigh.errors import EvidenceError
+from outweigh.interop.column_names import says_more_than_collected
 from outweigh.interop.field_values import known_sum, parse_time
 from outweigh.interop.imported_run import extra_fields, field_origins
 from outweigh.interop.result_files import (
@@ -27,6 +28,7 @@ from outweigh.interop.row_batch import (
     make_row_reader,
     read_line_blocks,
 )
+from outweigh.interop.table_rows import sampled_columns
 from outweigh.model.codec import CollectedRun, from_collected, looks_collected
 from outweigh.model.failure import Status
 from outweigh.model.json_text import RepeatedKeyError, decode_unique_keys, try_decode_json
@@ -117,12 +119,14 @@ class CollectedImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """Whether the first record has task, arm and repeat; records of outweigh also have a schema."""
+        """Whether the first record has task, arm and repeat; records of outweigh also have a schema, and a table has
+        measures under other names.
+        """
         if path.is_dir():
-            return _looks_collected(path / _RECORDS) or any(
+            return _holds_collected(path / _RECORDS) or any(
                 _looks_collected(meta) for meta in sorted((path / "runs").glob(f"*/{_META}"))[:1]
             )
-        return path.suffix == ".jsonl" and _looks_collected(path)
+        return path.suffix == ".jsonl" and _holds_collected(path)
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Read record by record; the harness's own conclusions are kept as facts and aggregates."""
@@ -292,3 +296,7 @@ def _read_analysis(path: Path, notes: ImportNotes) -> None:
 def _looks_collected(path: Path) -> bool:
     start = read_head(path).partition(b"}")[0]
     return all(field in start for field in _REQUIRED) and b'"schema"' not in start
+
+
+def _holds_collected(path: Path) -> bool:
+    return _looks_collected(path) and not says_more_than_collected(sampled_columns(path))

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any, NamedTuple, NoReturn
 
 from outweigh.errors import EvidenceError, UsageError, quote_names
-from outweigh.interop.column_names import NO_UNIT, match_name
+from outweigh.interop.column_names import NO_UNIT, match_name, says_more_than_collected
 from outweigh.interop.imported_run import field_origins
 from outweigh.interop.result_files import decode_json_line, open_source, read_head
 from outweigh.interop.row_batch import BatchReader, read_line_blocks
@@ -126,8 +126,9 @@ class TableImporter:
             names = sampled_columns(path).keys()
         except EvidenceError:
             return False
-        # JSON Lines with a column for repeats are the format `collected`.
-        return names >= _REQUIRED_NAMES and not (suffix == ".jsonl" and "repeat" in names)
+        # JSON Lines with a column for repeats are the format `collected`, unless that would miss what they say.
+        is_collected = suffix == ".jsonl" and "repeat" in names and not says_more_than_collected(names)
+        return names >= _REQUIRED_NAMES and not is_collected
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Read row by row. If repeats have no number, the table is read twice, to number them in order of time."""
