@@ -1,5 +1,6 @@
 """Bad input gets one clear paragraph and a non-zero exit: never a traceback, never a made-up number."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +250,60 @@ def test_prices_that_are_nested_too_deeply_are_refused(outweigh: Any, tmp_path: 
     prices.write_text(f"name = {'[' * NESTED}{']' * NESTED}\n")
 
     assert "nested too deeply" in refusal(outweigh("compare", str(records), *ARMS, "--prices", str(prices)), 2)
+
+
+@pytest.mark.parametrize("verb", ["store show", "suite triggers", "history", "verdict"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("deep.jsonl", '{"a":' * NESTED + "1" + "}" * NESTED), ("deep.json", "[" * NESTED + "]" * NESTED)],
+)
+def test_records_that_are_nested_too_deeply_are_refused_by_name(
+    outweigh: Any, tmp_path: Path, verb: str, name: str, value: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(value)
+
+    answer = outweigh(*verb.split(), str(path))
+
+    assert answer.code == 3
+    assert answer.out == ""
+    assert str(path) in answer.err
+    assert "what was to be read" not in answer.err
+
+
+@pytest.mark.parametrize("verb", ["store show", "suite triggers", "history", "verdict", "import -o imported"])
+@pytest.mark.parametrize("name", ["pipe.jsonl", "pipe.csv", "pipe"])
+def test_a_named_pipe_is_refused_instead_of_waited_for(outweigh: Any, tmp_path: Path, verb: str, name: str) -> None:
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+
+    answer = outweigh(*verb.split(), str(pipe))
+
+    assert answer.code in (2, 3)
+    assert f"{pipe} is neither a file nor a folder" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "expected"),
+    [
+        ("store show", "runs.jsonl is neither a file nor a folder"),
+        ("verdict", "runs.jsonl is neither a file nor a folder"),
+        ("import -o imported", "is of no format that is known here"),
+    ],
+)
+def test_a_named_pipe_in_a_folder_is_not_waited_for(outweigh: Any, tmp_path: Path, verb: str, expected: str) -> None:
+    os.mkfifo(tmp_path / "runs.jsonl")
+
+    assert expected in refusal(outweigh(*verb.split(), str(tmp_path)), 2)
+
+
+def test_what_a_shell_opens_for_a_command_is_read(outweigh: Any) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, GOOD + OTHER)
+    os.close(writing)
+
+    answer = outweigh("compare", f"/dev/fd/{reading}", *ARMS)
+    os.close(reading)
+
+    assert answer.code == 0
+    assert answer.out.startswith("b against a: 1 task")

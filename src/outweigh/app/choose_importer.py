@@ -30,6 +30,8 @@ def holds_own_records(path: Path) -> bool:
 
 def _has_own_lines(path: Path) -> bool:
     try:
+        if not path.is_file():  # a named pipe would keep the reader waiting
+            return False
         with path.open("rb") as stream:
             return _RECORD_START.match(stream.read(_HEAD_BYTES)) is not None
     except OSError:

@@ -102,7 +102,7 @@ def _first_row(path: Path) -> dict[str, object] | None:
             found = rows[0] if rows else None
         else:
             found = msgspec.json.decode(head.partition(b"\n")[0])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # whoever reads the records says why
         return None
     return found if isinstance(found, dict) else None
 

@@ -198,13 +198,16 @@ def _match_cost(words: tuple[str, ...]) -> NameMatch | None:
 
 
 _COLLECTED = frozenset(CollectedRun.__struct_fields__)
-_ONLY_COLLECTED = frozenset(
+_OF_RECORDS = frozenset(
     {
+        "schema",
         *("opencode_exit_code", "acceptance_exit_code", "setup_exit_code", "arm_setup_exit_code"),
         *("acceptance_cmd_count", "acceptance_command", "started_at_utc"),
     }
 )
-"""What only the harness writes; a table does not know what its exit codes say."""
+"""Keys of outweigh's own records, which may follow collected runs in a file, and what only the harness writes: a table
+does not know what its exit codes say.
+"""
 
 _COLLECTED_NAMES = {
     "success": "success",
@@ -223,7 +226,7 @@ def says_more_than_collected(columns: Iterable[str]) -> bool:
     Its columns have fixed names. A table with a cost, a time or a count under another name looks like it and is not.
     """
     names = set(columns)
-    return not names & _ONLY_COLLECTED and any(
+    return not names & _OF_RECORDS and any(
         match.rank < _WEAK_RANK and _COLLECTED_NAMES[match.field] not in names
         for name in names - _COLLECTED
         for match in match_name(name)

@@ -66,7 +66,7 @@ def read_imports(folder: Path) -> Sequence[ImportEntry]:
         return msgspec.json.decode((folder / MANIFEST_FILE).read_bytes(), type=ImportManifest).imports
     except (FileNotFoundError, NotADirectoryError):
         return ()
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as fault:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise EvidenceError(
             f"{folder / MANIFEST_FILE} cannot be read: {fault}. It was damaged, or written by another release: import "
             "into a new folder."
@@ -132,6 +132,7 @@ class RecordReader:
                 if file.suffix == PARQUET_SUFFIX:
                     yield from _parquet(file, on_invalid)
                     continue
+                _refuse_special_file(file)
                 with file.open("rb") as stream:
                     place = str(file) if self._shown is None else f"{self._shown}/{file.name}"
                     yield from _read(stream, place, on_invalid)
@@ -146,11 +147,23 @@ def _standard_input() -> BinaryIO:
 
 
 def require_path(path: Path) -> None:
-    """Refuse a path where there is nothing."""
+    """Refuse a path where there is nothing, or something else than a file or a folder."""
     if not path.exists():
         raise UsageError(
             f"there is no {path}; name a {RECORDS_SUFFIX} file of run records, a folder of them, or - for stdin."
         )
+    _refuse_special_file(path)
+
+
+def _refuse_special_file(path: Path) -> None:
+    """Refuse what may keep a reader waiting, such as a named pipe, unless a shell opened it for this process."""
+    is_special = path.exists() and not path.is_file() and not path.is_dir()
+    if is_special and not any(map(path.absolute().is_relative_to, _OPEN_FILES)):
+        raise UsageError(f"{path} is neither a file nor a folder; write the records into a file, or pipe them into -.")
+
+
+_OPEN_FILES = ("/dev/fd", "/dev/stdin", "/proc")
+"""Where a process finds what a shell opened for it, as in `outweigh verdict <(zcat runs.gz)`."""
 
 
 def _record_files(path: Path, name: str) -> list[Path]:
