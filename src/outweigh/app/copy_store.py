@@ -25,6 +25,7 @@ from outweigh.report.formatting import count_of
 from outweigh.store.artifact_folder import ARTIFACTS_FOLDER
 from outweigh.store.bundled_stores import refuse_bundle
 from outweigh.store.copy_rules import refuse_other_store
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.store.durable_files import make_folder
 from outweigh.store.find_stores import is_store_file
 from outweigh.store.local_location import LocalLocation
@@ -75,6 +76,7 @@ def _open(name: str) -> StoreLocation:
     if is_address(name):
         return RemoteLocation(name)
     refuse_bundle(Path(name))
+    refuse_dataset(Path(name))
     return LocalLocation(Path(name))
 
 

@@ -19,6 +19,7 @@ from outweigh.report.arms_table import ArmFigures
 from outweigh.report.formatting import count_of
 from outweigh.score.arm_tally import ArmTally
 from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.store.import_folder import ImportCounts, ImportFolder
 from outweigh.store.records import MANIFEST_FILE, RECORDS_PREFIX, ImportEntry, UnreadRow, write_imports
 from outweigh.store.store import Store
@@ -115,6 +116,8 @@ def import_results(request: ImportResultsRequest, on_imported: Callable[[Importe
         where=request.where,
     )
     is_mapped = bool(options.columns or options.rows or options.where)
+    for path in paths:
+        refuse_dataset(path)
     chosen = [found for path in paths for found in choose_sources(named, path, mapped=is_mapped)]
     imported = []
     for source in chosen:

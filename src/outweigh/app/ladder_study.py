@@ -18,12 +18,15 @@ from outweigh.report.ladder_page import LadderStudy
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Interval
 from outweigh.stats.max_t import METHOD, Contrast
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.version import __version__
 
 
 def study_ladder(request: LadderRequest) -> LadderStudy:
     """Read the records once, and gather what the page needs."""
+    if request.evidence.stores.dataset is not None:
+        refuse_dataset(request.evidence.stores.dataset)
     evidence = read_evidence(request.evidence)
     experiment = request.evidence.stores.experiment
     ladder = ladder_of_evidence(evidence, request)

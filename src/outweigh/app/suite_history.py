@@ -13,6 +13,7 @@ from outweigh.score.monthly_spend import SpendTally
 from outweigh.score.run_score import Score
 from outweigh.store.arm_versions import suite_arm
 from outweigh.store.bundled_stores import expand_bundle
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.store.find_stores import find_marked_stores, find_stores
 from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.store_address import is_address
@@ -78,6 +79,7 @@ def _stores(paths: Sequence[str], notify: Notify) -> Iterator[str]:
         if list(expanded) != [path] or not Path(path).is_dir():
             yield from map(str, expanded)
             continue
+        refuse_dataset(Path(path))
         found = find_stores(Path(path))
         if not found:
             raise UsageError(f"{path} holds no store. Name one, or a folder of stores.")

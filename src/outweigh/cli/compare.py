@@ -21,6 +21,7 @@ from outweigh.compare.inference import IntervalMethod, Population
 
 
 class _Options(ReadingOptions, ArmOptions, InferenceOptions):
+    reads_datasets = True
     interval: IntervalMethod
     verbose: bool
     format: str

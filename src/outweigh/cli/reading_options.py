@@ -6,6 +6,7 @@ that what a verb asks of its options is checked like any other code.
 
 import argparse
 from math import isfinite, nan
+from pathlib import Path
 from shlex import join
 
 from outweigh.app.choose_arms import ArmChoice
@@ -15,6 +16,7 @@ from outweigh.app.open_runs import open_runs
 from outweigh.cli.arguments import CommandOptions, Parser, add_map_option
 from outweigh.cli.console import notify
 from outweigh.cli.defaults import choose_stores
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.verdict.policy import POLICIES, Policies
 
 
@@ -27,6 +29,8 @@ class ReadingOptions(CommandOptions):
     map: list[dict[str, str]]
     changes: str | None = None
     task_list: str | None = None
+    reads_datasets = False
+    """Whether the verb says of a dataset exactly what it says of the stores; any other refuses one."""
 
     def evidence_request(self) -> EvidenceRequest:
         """What to read: what the user named, else the last store of this folder."""
@@ -35,6 +39,8 @@ class ReadingOptions(CommandOptions):
 
     def named_request(self) -> EvidenceRequest:
         """What to read of what the user named, and nothing else."""
+        for name in () if self.reads_datasets else self.runs:
+            refuse_dataset(Path(name))
         return EvidenceRequest(
             stores=open_runs(self.runs, self.columns(), join(self.command), notify),
             skip_invalid=self.skip_invalid,

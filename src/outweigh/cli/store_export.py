@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Options(ReadingOptions):
+    reads_datasets = True
     output: str
     trajectories: bool
     inspect: bool

@@ -9,6 +9,7 @@ from outweigh.cli.arguments import CommandOptions, Parser, add_format_option, pr
 from outweigh.cli.console import notify
 from outweigh.cli.defaults import choose_stores
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.store.dataset_manifest import refuse_dataset
 
 
 class _Options(CommandOptions):
@@ -20,6 +21,8 @@ def main(arguments: Sequence[str]) -> int:
     """Print what the stores hold."""
     options = build_parser().parse_command(arguments, _Options())
     stores = open_runs(choose_stores(options.runs, options.command), {}, join(options.command), notify)
+    if stores.dataset is not None:
+        refuse_dataset(stores.dataset)
     if (missing := stores.missing_shards()) is not None:
         notify(missing)
     print_report(show_stores(tuple(dict.fromkeys(stores.stores))), options.format)

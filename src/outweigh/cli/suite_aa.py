@@ -17,6 +17,7 @@ from outweigh.cli.reading_options import (
 
 
 class _Options(ReadingOptions, PolicyOptions):
+    reads_datasets = True
     arm: list[str] | None
     splits: int
     profile: str | None

@@ -9,6 +9,7 @@ from outweigh.cli.reading_options import ReadingOptions, reading_parser
 
 
 class _Options(ReadingOptions):
+    reads_datasets = True
     arm: list[str] | None
     format: str
 

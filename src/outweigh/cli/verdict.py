@@ -20,6 +20,7 @@ from outweigh.cli.reading_options import (
 
 
 class _Options(ReadingOptions, ArmOptions, PolicyOptions):
+    reads_datasets = True
     require: str
     verbose: bool
     format: str

@@ -9,6 +9,7 @@ from math import sqrt
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from outweigh.stats.distributions import normal_quantile, t_quantile
 from outweigh.stats.estimate import Estimate, Interval, Unit, unknown_estimate
@@ -163,6 +164,8 @@ def _bisect(holds: Callable[[float], bool], inside: float, outside: float) -> fl
     return inside
 
 
+Counts = NDArray[np.int64]
+
 _CLIFF_METHOD = "Cliff's delta, DeLong placement error, t with Satterthwaite df"
 
 
@@ -183,8 +186,10 @@ def cliff_delta(a: Values, b: Values, *, level: float, unit: Unit) -> Estimate:
     n = int(sample_a.size + sample_b.size)
     if defect := find_defect(sample_a, sample_b):
         return unknown_estimate(defect, n=n, unit=unit, method=_CLIFF_METHOD, point=None)
-    placements = [_placements(sample_a, sample_b), -_placements(sample_b, sample_a)]
-    point = float(placements[0].mean())
+    dominated, dominating = _placements(sample_a, sample_b), -_placements(sample_b, sample_a)
+    # Whole numbers are added up exactly, so samples that balance differ by 0 and not by a rounding error.
+    point = int(dominated.sum()) / (sample_a.size * sample_b.size)
+    placements = [dominated / sample_b.size, dominating / sample_a.size]
     if reason := _cliff_defect(placements):
         return unknown_estimate(reason, n=n, unit=unit, method=_CLIFF_METHOD, point=point)
     parts = np.array([float(placement.var(ddof=1)) / placement.size for placement in placements])
@@ -194,13 +199,13 @@ def cliff_delta(a: Values, b: Values, *, level: float, unit: Unit) -> Estimate:
     return _within_unit(t_estimate(point, error, df=df, level=level, n=n, unit=unit, method=_CLIFF_METHOD))
 
 
-def _placements(values: Sample, others: Sample) -> Sample:
-    """For each value, from the lowest to the highest, the share of the others below it minus the share above it."""
+def _placements(values: Sample, others: Sample) -> Counts:
+    """For each value, from the lowest to the highest, how many of the others are below it minus how many above it."""
     # Looking up values in their order is ten times as fast as in any other, because each is near the one before.
     ordered, values = np.sort(others), np.sort(values)
     below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
-    shares: Sample = (below + up_to - others.size) / others.size
-    return shares
+    counts: Counts = below + up_to - others.size
+    return counts
 
 
 def _cliff_defect(placements: list[Sample]) -> str | None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from outweigh.errors import EvidenceError
+from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.base import Sha256
 from outweigh.model.codec import InvalidLine
 from outweigh.model.corrections import CorrectionSummary
@@ -23,6 +23,8 @@ DATASET_SCHEMA: Literal["outweigh.dataset/1"] = "outweigh.dataset/1"
 """Its number goes up when a formula of a score changes, because the columns hold scores."""
 
 _HASHING_THREADS = 2
+_SCHEMA_MARK = b'"outweigh.dataset/'
+_HEAD_BYTES = 200
 
 
 class DatasetFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,11 +89,24 @@ class DatasetManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def is_dataset(path: Path) -> bool:
-    """Whether a folder is a dataset."""
+    """Whether a folder is a dataset. Other programs write files of the same name, so its schema must be in it."""
     try:
-        return (path / DATASET_FILE).is_file()
+        with (path / DATASET_FILE).open("rb") as stream:
+            return _SCHEMA_MARK in stream.read(_HEAD_BYTES)
     except (OSError, ValueError):  # whoever reads it says why
         return False
+
+
+def refuse_dataset(path: Path) -> None:
+    """Refuse a dataset where only the records of a store will do."""
+    if is_dataset(path):
+        raise dataset_refusal(str(path), "this needs records as they were written", read_manifest(path))
+
+
+def dataset_refusal(name: str, why: str, manifest: DatasetManifest) -> UsageError:
+    """What a dataset is not good for, and what is."""
+    sources = " ".join(source.name for source in manifest.sources)
+    return UsageError(f"{name} is a dataset, and {why}; name what it was made of: {sources}.")
 
 
 def describe_file(folder: Path, path: str) -> DatasetFile:

@@ -11,7 +11,7 @@ import msgspec
 from outweigh.compare.evidence_part import EvidencePart
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid
-from outweigh.store.dataset_manifest import DatasetManifest, DatasetPart, read_manifest, verify_files
+from outweigh.store.dataset_manifest import DatasetManifest, DatasetPart, dataset_refusal, read_manifest, verify_files
 from outweigh.store.dataset_rows import COUNTED, EXCLUDED, SUPERSEDED
 from outweigh.store.dataset_runs import PartFile, RowGroup, SharedNames, StoredRuns
 from outweigh.store.store import Store
@@ -38,8 +38,7 @@ class DatasetStores(StoreSet):
 
     def refuse(self, why: str) -> NoReturn:
         """Say what a dataset is not good for, and what is."""
-        sources = " ".join(source.name for source in self.manifest.sources)
-        raise UsageError(f"{self.name} is a dataset: {why}. Name what it was made of: {sources}.")
+        raise dataset_refusal(self.name, why, self.manifest)
 
     def verify(self) -> None:
         """Refuse the dataset where a file is not what was written."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from outweigh.store.artifact_folder import ARTIFACTS_FOLDER
+from outweigh.store.dataset_manifest import is_dataset
 from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.records import MANIFEST_FILE, RECORDS_SUFFIX
 
@@ -22,9 +23,11 @@ _MARKS = frozenset({EXPERIMENT_FILE, MANIFEST_FILE})
 
 
 def find_stores(path: Path, depth: int = MAX_FOLDER_DEPTH) -> list[Path]:
-    """The stores at or below a path, in order of their paths; a file is taken as it is."""
+    """The stores at or below a path, in order of their paths; a file is taken as it is, and a dataset has none."""
     if path.is_file():
         return [path]
+    if is_dataset(path):
+        return []
     try:
         entries = sorted(path.iterdir())
     except OSError:
@@ -50,6 +53,8 @@ def find_marked_stores(folder: Path, depth: int) -> Iterator[Path]:
         return
     if any(entry.name in _MARKS for entry in entries):
         yield folder
+        return
+    if is_dataset(folder):
         return
     for entry in entries if depth and len(entries) <= MAX_FOLDER_ENTRIES else ():
         searched = not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from outweigh.errors import UsageError
 from outweigh.store.bundled_stores import refuse_bundle
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.store.store_address import check_address, is_address, refuse_address
 from outweigh.store.store_cache import read_origin
 from outweigh.store.unfinished_copy import refuse_unfinished_copy
@@ -20,9 +21,10 @@ def refuse_read_only(path: Path) -> None:
 
 
 def require_local_store(name: str) -> Path:
-    """The path of a store that is written to; UsageError where it is named by an address."""
+    """The path of a store that is written to; UsageError where it is an address or a dataset."""
     if is_address(name):
         raise _read_only(check_address(name))
+    refuse_dataset(Path(name))
     return Path(name)
 
 

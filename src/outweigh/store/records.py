@@ -13,7 +13,6 @@ import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import RECORD_LINE_LIMIT, InvalidLine, LocatedRecord, OnInvalid, decode_lines
-from outweigh.store.dataset_manifest import DATASET_FILE, is_dataset
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.unfinished_copy import refuse_unfinished_copy
 
@@ -172,11 +171,6 @@ def _record_files(path: Path, name: str) -> list[Path]:
         return [path]
     refuse_unfinished_copy(path, name)
     files = sorted(path.glob(f"*{RECORDS_SUFFIX}"))
-    if not files and is_dataset(path):
-        raise EvidenceError(
-            f"{path} is a dataset, which `outweigh verdict`, `compare` and `report` read; for anything else name the "
-            f"stores that it was made of, which are in its {DATASET_FILE}."
-        )
     if not files:
         raise EvidenceError(
             f"{path} holds no {RECORDS_SUFFIX} file; name the folder or file that has the run records. If another "

@@ -17,6 +17,7 @@ from outweigh.ports.stores import RecordSource
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.bundled_stores import find_bundled_store
 from outweigh.store.corrections_file import read_corrections, work_out, write_corrections
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, read_experiment
 from outweigh.store.fetched_artifacts import artifacts_of
 from outweigh.store.judging_file import (
@@ -55,7 +56,7 @@ class Store:
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """The store at a path or an address; `-` is standard input.
 
-        A path that does not exist is refused when it is read, and an address where nothing is at once.
+        A path that does not exist is refused when it is read, and a dataset or an address where nothing is at once.
         """
         name = os.fspath(path)
         if is_address(name):
@@ -66,6 +67,7 @@ class Store:
             return cls(name, RecordReader(name), None)
         if (origin := read_origin(Path(name))) is not None:
             return cls.unpacked(origin.address, Path(name))
+        refuse_dataset(Path(name))
         return cls(name, RecordReader(name), Path(name))
 
     @classmethod

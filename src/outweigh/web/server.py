@@ -12,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from outweigh.errors import UsageError
+from outweigh.store.dataset_manifest import refuse_dataset
 from outweigh.web.application import make_viewer
 from outweigh.web.catalogue import StoreCatalogue
 
@@ -29,6 +30,8 @@ class ViewRequest:
 
 def serve_viewer(request: ViewRequest, on_ready: Callable[[str], None]) -> None:
     """Serve until Ctrl-C; `on_ready` takes the address as soon as requests are answered."""
+    for path in request.paths:
+        refuse_dataset(Path(path))
     catalogue = StoreCatalogue(list(request.paths))
     token = None if _is_loopback(request.host) else secrets.token_urlsafe(TOKEN_BYTES)
     with _bind_socket(request.host, request.port) as listener:
