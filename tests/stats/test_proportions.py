@@ -246,7 +246,15 @@ def test_cliffs_delta_of_a_small_example_is_counted_by_hand() -> None:
 def test_ranks_count_the_pairs_that_a_double_loop_counts(a: list[int], b: list[int]) -> None:
     pairs = [(x > y) - (x < y) for x in a for y in b]
 
-    assert cliff(a, b).point == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
+    assert cliff(a, b).point == sum(pairs) / len(pairs)
+
+
+@given(a=scores, b=scores)
+def test_samples_that_win_equally_often_have_a_delta_of_exactly_zero(a: list[int], b: list[int]) -> None:
+    mirrored = [-value for value in a]
+
+    assert cliff(a, a).point == 0
+    assert cliff([*a, *mirrored], [*b, *(-value for value in b)]).point == 0
 
 
 @pytest.mark.parametrize("seed", range(4))

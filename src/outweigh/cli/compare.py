@@ -21,7 +21,7 @@ from outweigh.compare.inference import IntervalMethod, Population
 
 
 class _Options(ReadingOptions, ArmOptions, InferenceOptions):
-    reads_datasets = True
+    reads_datasets: bool = True
     interval: IntervalMethod
     verbose: bool
     format: str

@@ -54,7 +54,7 @@ def sizes_between(fewest: int, most: int) -> Callable[[str], tuple[int, ...]]:
 
 
 class _Options(ReadingOptions, ArmOptions):
-    reads_datasets = True
+    reads_datasets: bool = True
     suite: str | None
     components: str | None
     metric: str | None

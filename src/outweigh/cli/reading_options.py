@@ -29,7 +29,7 @@ class ReadingOptions(CommandOptions):
     map: list[dict[str, str]]
     changes: str | None = None
     task_list: str | None = None
-    reads_datasets = False
+    reads_datasets: bool = False
     """Whether the verb says of a dataset exactly what it says of the stores; any other refuses one."""
 
     def evidence_request(self) -> EvidenceRequest:

@@ -24,7 +24,7 @@ from outweigh.report.formatting import escape_controls
 
 
 class _Options(ReadingOptions, ArmOptions, PolicyOptions):
-    reads_datasets = True
+    reads_datasets: bool = True
     output: str | None
     check: str | None
 

@@ -12,13 +12,13 @@ from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, reading_parser
 from outweigh.errors import UsageError
 from outweigh.report.formatting import count_of
+from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX
 
 if TYPE_CHECKING:
     from outweigh.app.export_dataset import WrittenDataset
 
 
 class _Options(ReadingOptions):
-    reads_datasets = True
     output: str
     trajectories: bool
     inspect: bool
@@ -32,12 +32,13 @@ class _Options(ReadingOptions):
 def main(arguments: Sequence[str]) -> int:
     """Write one file or a dataset, whole or not at all, or a folder of trajectories or logs."""
     options = build_parser().parse_command(arguments, _Options())
+    options.reads_datasets = not _others(options) and options.output.endswith((RECORDS_SUFFIX, PARQUET_SUFFIX))
     request = ExportRequest(evidence=options.evidence_request(), target=parse_output(options.output))
     if options.suite is not None and not (options.inspect or options.plugin_eval):
         raise UsageError("-c goes with --inspect and --plugin-eval, which have the instructions of tasks.")
     if (options.baseline or options.candidate) and not options.plugin_eval:
         raise UsageError("--baseline and --candidate go with --plugin-eval; the others have all arms.")
-    is_dataset = options.output.endswith("/") and not (options.trajectories or options.inspect or options.plugin_eval)
+    is_dataset = options.output.endswith("/") and not _others(options)
     if options.without_records and not is_dataset:
         raise UsageError("--without-records goes with a dataset: -o DIR/, with a slash at the end.")
     if is_dataset:
@@ -65,6 +66,10 @@ def main(arguments: Sequence[str]) -> int:
     else:
         export_file(request, _warn)
     return ExitCode.SATISFIED
+
+
+def _others(options: _Options) -> bool:
+    return options.trajectories or options.inspect or options.plugin_eval
 
 
 def _describe_dataset(written: "WrittenDataset") -> str:

@@ -17,7 +17,7 @@ from outweigh.cli.reading_options import (
 
 
 class _Options(ReadingOptions, PolicyOptions):
-    reads_datasets = True
+    reads_datasets: bool = True
     arm: list[str] | None
     splits: int
     profile: str | None

@@ -9,7 +9,7 @@ from outweigh.cli.reading_options import ReadingOptions, reading_parser
 
 
 class _Options(ReadingOptions):
-    reads_datasets = True
+    reads_datasets: bool = True
     arm: list[str] | None
     format: str
 

@@ -18,7 +18,7 @@ DEFAULT_POWER = 0.9
 
 
 class _Options(ReadingOptions):
-    reads_datasets = True
+    reads_datasets: bool = True
     keep_power: float | None
     tasks: int | None
     judge: list[str] | None

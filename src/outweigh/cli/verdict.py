@@ -20,7 +20,7 @@ from outweigh.cli.reading_options import (
 
 
 class _Options(ReadingOptions, ArmOptions, PolicyOptions):
-    reads_datasets = True
+    reads_datasets: bool = True
     require: str
     verbose: bool
     format: str
