@@ -15,6 +15,7 @@ from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.app.open_runs import open_stores
 from outweigh.cli.main import main
 from outweigh.model.codec import encode
+from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import JudgeSpec, PolicySpec
 from outweigh.store.arm_versions import ArmVersion
@@ -221,6 +222,24 @@ KINDS: Mapping[str, Callable[[Path], list[str]]] = {
     "both shards": lambda folder: shards(folder, 1, 2),
     "one shard": lambda folder: shards(folder, 2),
     "versions": lambda folder: [versions(folder / "s")],
+    "fewer repeats": lambda folder: [
+        write_store(
+            folder / "s",
+            two_arms(),
+            ("plain", "better"),
+            planned_repeats={"plain": 4, "better": 2},
+        )
+    ],
+    "looked at": lambda folder: [write_store(folder / "s", two_arms(), ("plain", "better"), looked_at=TASKS)],
+    "looks": lambda folder: [
+        write_store(
+            folder / "s",
+            two_arms(),
+            ("plain", "better"),
+            looked_at=TASKS,
+            looks=LookPlan(order=tuple(f"task {task}" for task in range(TASKS)), sizes=(6, TASKS), repeats=4),
+        )
+    ],
     "promotable": lambda folder: [with_ledger(folder / "s", promotable=True)],
     "refused by the ledger": lambda folder: [with_ledger(folder / "s", promotable=False)],
     "ledger of others": lambda folder: [with_ledger(folder / "s", promotable=False, other=True)],

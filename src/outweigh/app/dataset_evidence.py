@@ -27,7 +27,7 @@ def read_dataset(stores: DatasetStores, changes: Sequence[Change]) -> Evidence:
     parts = {arm: [part for name, part in parts_by_arm(summaries) if name == arm] for arm in arms_in_order(summaries)}
     runs = {arm: stores.runs(arm) for arm in parts}
     arms: dict[str, Sequence[Score]] = {arm: StoredArm(found[COUNTED], found[EXCLUDED]) for arm, found in runs.items()}
-    if any(part.unusual for each in parts.values() for part in each):
+    if _picks_runs(stores) or any(part.unusual for each in parts.values() for part in each):
         arms = {arm: list(attempts) for arm, attempts in arms.items()}
     superseded = {arm: list(found[SUPERSEDED]) for arm, found in runs.items() if found[SUPERSEDED]}
     ledgers = {arm: ArmLedger.merged(found) for arm, each in parts.items() if (found := _ledgers(each))}
@@ -61,6 +61,12 @@ def open_dataset(stores: StoreSet) -> DatasetStores:
     if not isinstance(stores, DatasetStores):
         raise TypeError(f"{stores!r} are no stores of a dataset")
     return stores
+
+
+def _picks_runs(stores: DatasetStores) -> bool:
+    """Whether comparisons leave out or mark single runs of an arm, so that runs are wanted one by one."""
+    found = [store.experiment for store in stores.stores if store.experiment is not None]
+    return any(experiment.versions or experiment.planned_repeats for experiment in found)
 
 
 def _refuse_other_prices(stores: DatasetStores, prices: PriceTables) -> None:
