@@ -13,7 +13,7 @@ from outweigh.model.codec import encode
 from outweigh.model.run_record import RunRecord
 from outweigh.report.render_csv import run_columns, run_rows
 from outweigh.store.durable_files import write_atomic
-from outweigh.store.records import RECORDS_SUFFIX
+from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX
 from outweigh.store.store_set import StoreSet
 
 Warn = Callable[[str], None]
@@ -43,6 +43,11 @@ def export_chunks(request: ExportRequest, warn: Warn) -> Iterator[bytes]:
             f"-o {request.target}: the name must end in one of {', '.join(FILE_WRITERS)}, or in / for a dataset."
         )
     return write(request, warn)
+
+
+def is_file_of_records(name: str) -> bool:
+    """Whether a file of this name gets the records as they are, which a dataset keeps too."""
+    return name.endswith((RECORDS_SUFFIX, PARQUET_SUFFIX))
 
 
 def refuse_gaps(request: ExportRequest) -> None:

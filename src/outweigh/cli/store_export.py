@@ -5,14 +5,20 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from outweigh.app.export import FILE_WRITERS, ExportRequest, export_file, export_trajectories, refuse_gaps
+from outweigh.app.export import (
+    FILE_WRITERS,
+    ExportRequest,
+    export_file,
+    export_trajectories,
+    is_file_of_records,
+    refuse_gaps,
+)
 from outweigh.cli.arguments import Parser, parse_output
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, reading_parser
 from outweigh.errors import UsageError
 from outweigh.report.formatting import count_of
-from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX
 
 if TYPE_CHECKING:
     from outweigh.app.export_dataset import WrittenDataset
@@ -32,7 +38,7 @@ class _Options(ReadingOptions):
 def main(arguments: Sequence[str]) -> int:
     """Write one file or a dataset, whole or not at all, or a folder of trajectories or logs."""
     options = build_parser().parse_command(arguments, _Options())
-    options.reads_datasets = not _others(options) and options.output.endswith((RECORDS_SUFFIX, PARQUET_SUFFIX))
+    options.reads_datasets = not _others(options) and is_file_of_records(options.output)
     request = ExportRequest(evidence=options.evidence_request(), target=parse_output(options.output))
     if options.suite is not None and not (options.inspect or options.plugin_eval):
         raise UsageError("-c goes with --inspect and --plugin-eval, which have the instructions of tasks.")
