@@ -54,7 +54,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     spool = Spool.open(options.spool)
     host = Host(spool, options.j, lambda _, experiment: IdleEngine(experiment))
-    serve_host(host, WorkerOptions(scheduler=options.scheduler, tls=TlsFiles()), stop)
+    serve_host(host, WorkerOptions(scheduler=options.scheduler, tls=TlsFiles()), stop, print)
     host.close()
     spool.close()
 

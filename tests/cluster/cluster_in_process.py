@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
@@ -32,7 +33,8 @@ from outweigh.model.usage import Cost, reported_cost
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_run
 
-PACKAGE = "0" * 64
+CONTENT = b"a suite"
+PACKAGE = sha256(CONTENT).hexdigest()
 LEASE_SECONDS = 10.0
 
 
@@ -56,20 +58,20 @@ class HeldEngine:
         self.made: list[str] = []
         self.so_far = 0.25
         self.said = b""
-        self._spool = spool
+        self.spool = spool
         self._cost = cost_usd
 
     def attempt(self, planned: PlannedRun, number: int, cancel: Event) -> FinishedAttempt:
         trial, run_id = planned.trial, run_id_of(planned.trial, number)
-        self._spool.begin(run_id, trial, number)
+        self.spool.begin(run_id, trial, number)
         while not self.go.wait(0.005):
             if cancel.is_set():
                 break
         status = Status.INFRA_ERROR if cancel.is_set() else Status.COMPLETED
-        artifact = self._spool.keep(self.said or f"what {run_id} said".encode())
+        artifact = self.spool.keep(self.said or f"what {run_id} said".encode())
         record = a_run(trial.task_id, trial.arm, trial.repeat, run_id=run_id, attempt=number, status=status)
         record = replace(record, trial=trial, cost=reported_cost(self._cost), artifacts={"stdout.txt": artifact})
-        self._spool.append(record)
+        self.spool.append(record)
         self.made.append(run_id)
         return FinishedAttempt(record=record, retry_after_seconds=None, may_retry=True)
 
@@ -89,14 +91,17 @@ class TestHost:
         self.address = address
         self.clock = StepClock()
         self.is_closed = False
+        self.fault: Exception | None = None
         self.engines: list[HeldEngine] = []
         self.spool = Spool.open(folder)
         self.spool.package(PACKAGE).parent.mkdir(exist_ok=True)
-        self.spool.package(PACKAGE).write_bytes(b"a suite")
+        self.spool.package(PACKAGE).write_bytes(CONTENT)
         self.lease = Lease(self.clock)
         self.host = Host(self.spool, slots, self._open, self.lease)
 
     def _open(self, package: Path, spool: ExperimentSpool) -> HeldEngine:
+        if self.fault is not None:
+            raise self.fault
         self.engines.append(HeldEngine(spool))
         return self.engines[-1]
 
@@ -122,10 +127,10 @@ class TestHost:
 class Lead:
     """A lead over a store; `talk` is one exchange with a host."""
 
-    def __init__(self, suite: LoadedSuite, folder: Path, session: int = 1) -> None:
+    def __init__(self, suite: LoadedSuite, folder: Path, session: int = 1, store: FolderRunStore | None = None) -> None:
         self.suite = suite
         self.plan = plan_of(suite)
-        self.store = FolderRunStore.open(folder)
+        self.store = store or FolderRunStore.open(folder)
         self.events: list[EngineEvent] = []
         self.state = LeadState("experiment", session, LEASE_SECONDS)
         self.state.package = SuitePackage(sha256=PACKAGE, size=7)

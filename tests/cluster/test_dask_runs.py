@@ -76,6 +76,27 @@ def test_lead_hosts_and_scheduler_talk_over_tls_with_certificates_of_one_authori
         cluster.assert_complete(trials)
 
 
+@pytest.mark.parametrize("shown", ["none", "another authority"])
+def test_a_host_without_a_certificate_of_the_authority_is_refused_and_says_so(shown: str, tmp_path: Path) -> None:
+    files = write_certificates(tmp_path)
+    with dask_cluster(tmp_path, tls=files) as cluster:
+        stranger = tmp_path / "stranger"
+        stranger.mkdir()
+        others = write_certificates(stranger)
+        mine = {"tls-ca-file": files["tls-ca-file"]}
+        if shown == "another authority":
+            mine |= {name: others[name] for name in ("tls-cert", "tls-key")}
+        cluster.tls = mine
+        host = cluster.start_host(slots=2)
+        log = host.log.stem
+
+        until(lambda: "does not answer" in cluster.said(log) or host.has_ended)
+
+        assert "makes 2 attempts" in cluster.said(log)
+        assert "does not answer" in cluster.said(log)
+        assert host.end() == 0
+
+
 @pytest.mark.parametrize("verb", [("run", "--executor", "dask", "--scheduler"), ("dev", "host")])
 def test_a_scheduler_elsewhere_without_tls_is_refused(verb: tuple[str, ...], outweigh: Any, tmp_path: Path) -> None:
     suite = ("-c", "examples/demo", "-o", str(tmp_path / "store")) if verb[0] == "run" else ()

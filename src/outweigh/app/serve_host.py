@@ -50,7 +50,7 @@ def serve(request: HostRequest, stop: Event, notify: Notify) -> None:
             watch = Thread(target=_end_when_idle, args=(host, request.idle_seconds, stop), name="idle", daemon=True)
             watch.start()
         try:
-            serve_host(host, _worker_options(request, tls), stop)
+            serve_host(host, _worker_options(request, tls), stop, notify)
         finally:
             host.close()
     finally:

@@ -7,8 +7,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from hashlib import sha256
 from threading import Event, RLock
 from time import sleep
+
+import msgspec
 
 from outweigh.cluster.lead_state import LeadState, LostAttempt
 from outweigh.cluster.lease import Clock, boot_clock
@@ -31,7 +34,7 @@ from outweigh.engine.trial_plan import PlannedRun, run_id_of
 from outweigh.errors import EvidenceError
 from outweigh.model.base import Json
 from outweigh.model.codec import Attempt, decode
-from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind
+from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Status
 from outweigh.model.run_record import LATE_LABEL, RunRecord, TrialKey, most_paid
 from outweigh.model.usage import UNKNOWN_COST
 from outweigh.ports.stores import RunStore
@@ -182,9 +185,16 @@ class ClusterExecutor:
             return self._state.request_for(address)
 
     def is_stored(self, offer: OfferedRecord) -> bool:
-        """Whether the record is here already, so that its artifacts need not be fetched."""
+        """Whether the record is here already, so that its artifacts need not be fetched.
+
+        A record of the loss of its attempt is not it.
+        """
+        try:
+            record = _record_of(offer)
+        except ValueError:
+            return False
         with self._lock:
-            return offer.key in self._stored
+            return self._is_here(offer, record)
 
     def take_reply(
         self, address: str, request: ExchangeRequest, reply: ExchangeReply, artifacts: Mapping[str, bytes]
@@ -208,6 +218,18 @@ class ClusterExecutor:
         for offer in offers:
             self._take_offer(reply.host, offer, artifacts)
 
+    def take_offer(self, host: str, offer: OfferedRecord, artifacts: Mapping[str, bytes]) -> None:
+        """Store a record whose large artifacts were fetched since it was offered."""
+        with self._lock:
+            if offer.key in self._storing:
+                return
+            self._storing.add(offer.key)
+        self._take_offer(host, offer, artifacts)
+
+    def fail(self, fault: Exception) -> None:
+        """The transport has ended and does not come back: the run ends, and hosts keep what they have."""
+        self._fault = fault
+
     def tick(self) -> None:
         """Give up what was not heard of for a lease, and say what nobody waits for in silence."""
         with self._lock:
@@ -227,15 +249,13 @@ class ClusterExecutor:
 
     def _take_offer(self, host: str, offer: OfferedRecord, artifacts: Mapping[str, bytes]) -> None:
         try:
-            record = decode(offer.line)
-            assert isinstance(record, RunRecord)
-            self._store_offer(offer, record, {**offer.artifacts, **artifacts})
+            self._store_offer(offer, _record_of(offer), {**offer.artifacts, **artifacts})
             with self._lock:
                 self._state.acknowledge(host, [offer.key])
         except EvidenceError as fault:  # the disk of the lead: the host keeps the record
             self._fault = fault
         except ValueError as fault:
-            self.say(f"a host sent a record that cannot be read: {fault}")
+            self._close_unreadable(offer, fault)
         finally:
             with self._lock:
                 self._storing.discard(offer.key)
@@ -244,8 +264,12 @@ class ClusterExecutor:
         with self._lock:
             closed = self._stored.get(offer.key)
             is_late = closed is not None or offer.key in self._superseded
-            if late_id(record.run_id) in self._late_ids or (closed is not None and _is_same(closed, record)):
+            whole = _without_damaged(record, artifacts)
+            if self._is_here(offer, record) or self._is_here(offer, whole):
+                if closed is not None and offer.key in self._futures:
+                    self._resolve(offer.key, _finished(offer, closed))
                 return
+        record = whole
         for digest in dict.fromkeys(record.artifacts.values()):
             self._setting.store.keep(artifacts[digest])
         if is_late:
@@ -253,6 +277,18 @@ class ClusterExecutor:
             return
         self._append(record)
         self._resolve(offer.key, _finished(offer, record))
+
+    def _is_here(self, offer: OfferedRecord, record: RunRecord) -> bool:
+        closed = self._stored.get(offer.key)
+        return late_id(record.run_id) in self._late_ids or (closed is not None and _is_same(closed, record))
+
+    def _close_unreadable(self, offer: OfferedRecord, fault: ValueError) -> None:
+        """The host keeps the record; the run does not wait for it."""
+        self.say(f"a host sent a record of {offer.run_id} that cannot be read: {fault}")
+        with self._lock:
+            given = self._state.given.get(offer.key)
+        if given is not None:
+            self._close_lost(LostAttempt(order=given.order, cost=given.cost, reason="its record cannot be read"))
 
     def _store_late(self, offer: OfferedRecord, record: RunRecord, closed: RunRecord | None) -> None:
         """Keep a record whose attempt is closed: as the trial's result where it has none, else for what it cost."""
@@ -300,6 +336,19 @@ class ClusterExecutor:
             future.set_result(made)
 
     def _lose(self, lost: LostAttempt) -> None:
+        """Close an attempt as lost, unless its record is being stored at this moment."""
+        key = lost.order.key
+        with self._lock:
+            if key in self._storing:
+                return
+            self._storing.add(key)
+        try:
+            self._close_lost(lost)
+        finally:
+            with self._lock:
+                self._storing.discard(key)
+
+    def _close_lost(self, lost: LostAttempt) -> None:
         key = lost.order.key
         with self._lock:
             planned = self._plans.get(key)
@@ -327,7 +376,7 @@ class ClusterExecutor:
         """End everything: what runs by telling the hosts, what has no host yet at once."""
         with self._lock:
             self._state.cancelled = True
-            waiting = [each.order for each in self._state.given.values() if each.host is None]
+            waiting = self._state.waiting
         self.on_work(None)
         for order in waiting:
             self._lose(LostAttempt(order=order, cost=UNKNOWN_COST, reason="the run was cancelled before it began"))
@@ -363,6 +412,27 @@ class ClusterExecutor:
         if words not in self._said:
             self._said.add(words)
             self._notes.append(words)
+
+
+def _record_of(offer: OfferedRecord) -> RunRecord:
+    record = decode(offer.line)
+    if not isinstance(record, RunRecord) or (record.run_id, record.attempt) != offer.key:
+        raise ValueError("it is of another attempt")
+    return record
+
+
+def _without_damaged(record: RunRecord, artifacts: Mapping[str, bytes]) -> RunRecord:
+    """The record as it is where all its artifacts came as they were kept; else it is no result, but has its cost."""
+    whole = {digest for digest, content in artifacts.items() if sha256(content).hexdigest() == digest}
+    damaged = sorted(name for name, digest in record.artifacts.items() if digest not in whole)
+    if not damaged:
+        return record
+    return msgspec.structs.replace(
+        record,
+        status=Status.INFRA_ERROR,
+        status_detail=f"artifact {damaged[0]} was lost or changed on the host; it had ended as {record.status.value}",
+        artifacts={name: digest for name, digest in record.artifacts.items() if digest in whole},
+    )
 
 
 def _is_same(stored: RunRecord, offered: RunRecord) -> bool:

@@ -5,7 +5,7 @@ The worker is made anew whenever it has lost its scheduler; the host, its attemp
 
 import asyncio
 import logging
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -57,18 +57,19 @@ def _host_of(worker: Any) -> Host:
     return host
 
 
-def serve_host(host: Host, options: WorkerOptions, stop: Event) -> None:
+def serve_host(host: Host, options: WorkerOptions, stop: Event, say: Callable[[str], None]) -> None:
     """Be a worker of the cluster until `stop` is set, however often the scheduler goes and comes back."""
     security = open_security(options.scheduler, options.tls)
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    asyncio.run(_serve(host, options, security, stop))
+    asyncio.run(_serve(host, options, security, stop, say))
 
 
-async def _serve(host: Host, options: WorkerOptions, security: Any, stop: Event) -> None:
+async def _serve(host: Host, options: WorkerOptions, security: Any, stop: Event, say: Callable[[str], None]) -> None:
     with requires_extra("a Dask cluster", "dask"):
         from distributed import Worker  # noqa: PLC0415 - an extra
+    said: set[str] = set()
     while not stop.is_set():
-        with suppress(OSError, TimeoutError, asyncio.TimeoutError, RuntimeError, ValueError):
+        try:
             worker = Worker(
                 options.scheduler,
                 nthreads=1,
@@ -84,7 +85,18 @@ async def _serve(host: Host, options: WorkerOptions, security: Any, stop: Event)
             )
             async with worker:
                 await _until_ended(worker, stop)
+        except (OSError, TimeoutError, RuntimeError, ValueError) as fault:
+            if (words := f"the scheduler at {options.scheduler} does not answer: {_cause_of(fault)}") not in said:
+                said.add(words)
+                say(words)
         await asyncio.sleep(RECONNECT_SECONDS)
+
+
+def _cause_of(fault: BaseException) -> str:
+    """The first cause: what Dask raises in the end says only that it was tried for a while."""
+    while fault.__cause__ is not None:
+        fault = fault.__cause__
+    return str(fault) or type(fault).__name__
 
 
 def _plugin_of(host: Host) -> Any:

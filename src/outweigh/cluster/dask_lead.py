@@ -13,8 +13,17 @@ from typing import Any
 from outweigh.cluster.cluster_executor import ClusterExecutor
 from outweigh.cluster.dask_host import exchange, read_artifact, receive_package
 from outweigh.cluster.dask_security import TlsFiles, open_security
-from outweigh.cluster.messages import ExchangeReply, ExchangeRequest, HostState, OfferedRecord, pack, unpack
-from outweigh.errors import requires_extra
+from outweigh.cluster.messages import (
+    AttemptKey,
+    ExchangeReply,
+    ExchangeRequest,
+    HostState,
+    OfferedRecord,
+    pack,
+    unpack,
+    without_offers,
+)
+from outweigh.errors import EvidenceError, requires_extra
 
 EXCHANGE_SECONDS = 2.0
 CONNECT_SECONDS = 5.0
@@ -39,6 +48,7 @@ class DaskLink:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work_for: dict[str, asyncio.Event] = {}
         self._talks: dict[str, asyncio.Task[None]] = {}
+        self._fetches: dict[AttemptKey, asyncio.Task[None]] = {}
         self._threads = ThreadPoolExecutor(8, thread_name_prefix="records")
         self._thread: Thread | None = None
 
@@ -49,7 +59,7 @@ class DaskLink:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._executor = executor
         executor.on_work = self._wake
-        self._thread = Thread(target=lambda: asyncio.run(self._run()), name="cluster", daemon=True)
+        self._thread = Thread(target=self._carry, name="cluster", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -59,6 +69,12 @@ class DaskLink:
         if self._thread is not None:
             self._thread.join()
         self._threads.shutdown(wait=True)
+
+    def _carry(self) -> None:
+        try:
+            asyncio.run(self._run())
+        except BaseException as fault:  # the run would wait for ever for a thread that is gone
+            self._executor.fail(EvidenceError(f"the connection to the cluster broke: {fault!r}"))
 
     async def _run(self) -> None:
         from distributed import Client  # noqa: PLC0415 - an extra
@@ -74,7 +90,7 @@ class DaskLink:
                     set_as_default=False,
                 ) as client:
                     await self._work(client)
-            except (OSError, TimeoutError, ValueError, RuntimeError) as fault:
+            except Exception as fault:  # whatever Dask raises, hosts are asked again
                 self._executor.say(f"the scheduler at {self._scheduler} does not answer: {fault}")
             self._executor.tick()
             if not self._stopping.is_set():
@@ -92,16 +108,20 @@ class DaskLink:
                 await asyncio.sleep(MEMBERS_SECONDS)
             await asyncio.wait([*self._talks.values(), asyncio.create_task(asyncio.sleep(0))], timeout=EXCHANGE_SECONDS)
         finally:
-            for talk in self._talks.values():
-                talk.cancel()
-            await asyncio.gather(*self._talks.values(), return_exceptions=True)
+            tasks = [*self._talks.values(), *self._fetches.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             self._talks.clear()
+            self._fetches.clear()
 
     def _has_ended(self, address: str) -> bool:
         """Whether nobody talks to a worker: it is new, or could not be reached a moment ago."""
         talk = self._talks.get(address)
         if talk is None or not talk.done():
             return talk is None
+        if talk.cancelled():
+            return True
         if (fault := talk.exception()) is not None and not isinstance(fault, OSError | TimeoutError):
             self._executor.say(f"{address}: {fault}")
         return True
@@ -152,14 +172,28 @@ class DaskLink:
         request = self._executor.request_for(address)
         content = await self._call(client, address, EXCHANGE_SECONDS, exchange, pack(request))
         reply = unpack(content, ExchangeReply)
-        artifacts: dict[str, bytes] = {}
-        for offer in reply.offers:
-            if offer.large and not self._executor.is_stored(offer):
-                artifacts |= await self._fetch(client, address, offer)
+        large = [offer for offer in reply.offers if offer.large and not self._executor.is_stored(offer)]
+        for offer in large:
+            if offer.key not in self._fetches:
+                self._fetches[offer.key] = asyncio.create_task(self._take_large(client, address, reply, offer))
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._threads, self._executor.take_reply, address, request, reply, artifacts)
+        now = without_offers(reply, large)
+        await loop.run_in_executor(self._threads, self._executor.take_reply, address, request, now, {})
+        if large:
+            await asyncio.sleep(MEMBERS_SECONDS)
         if reply.state is HostState.NEEDS_PACKAGE:
             await self._send_package(client, address, request)
+
+    async def _take_large(self, client: Any, address: str, reply: ExchangeReply, offer: OfferedRecord) -> None:
+        """Beside the exchanges, so that a lease does not end while artifacts are on their way."""
+        try:
+            artifacts = await self._fetch(client, address, offer)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._threads, self._executor.take_offer, reply.host, offer, artifacts)
+        except Exception as fault:  # it is offered again
+            self._executor.say(f"an artifact of {offer.run_id} could not be fetched from {reply.node}: {fault}")
+        finally:
+            self._fetches.pop(offer.key, None)
 
     async def _fetch(self, client: Any, address: str, offer: OfferedRecord) -> dict[str, bytes]:
         found: dict[str, bytes] = {}

@@ -37,6 +37,9 @@ from outweigh.model.usage import UNKNOWN_COST, Cost
 MOST_OFFERS = 32
 """So many records are offered in one exchange; the others follow in the next ones."""
 
+MOST_BYTES = 1_000_000
+"""Records are offered up to this size together, so that an answer arrives in time over a slow link too."""
+
 GATHER_SECONDS = 0.005
 
 WATCH_SECONDS = 0.2
@@ -110,6 +113,7 @@ class Host:
         self._preparing = ThreadPoolExecutor(1, thread_name_prefix="prepare")
         self._closed = Event()
         self._released = False
+        self._left: dict[str, _Experiment] = {}
         self._watch = Thread(target=self._watch_lease, name="lease", daemon=True)
         self._watch.start()
 
@@ -131,8 +135,8 @@ class Host:
             return self._reply(None, HostState.UNFIT, "lead and host have different releases of outweigh")
         with self._lock:
             self._cancel_if_lapsed()
-            if self._is_busy(request):
-                return self._reply(None, HostState.BUSY, "it works for another experiment")
+            if (why := self._why_busy(request)) is not None:
+                return self._reply(None, HostState.BUSY, why)
             experiment = self._take_on(request)
             if (request.session, request.number) <= experiment.last_request:
                 return self._reply(experiment, experiment.state, experiment.detail)
@@ -187,8 +191,8 @@ class Host:
                 self._cancel(self._experiment)
             self._closed.set()
             self._lock.notify_all()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        self._preparing.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown(wait=True)
+        self._preparing.shutdown(wait=True)
         self._watch.join()
         if self._experiment is not None and self._experiment.engine is not None:
             self._experiment.engine.close()
@@ -211,11 +215,16 @@ class Host:
         finished = experiment.spool.records().keys() - experiment.running.keys()
         return bool(finished or experiment.refused or experiment.broken or experiment.spool.left_open)
 
-    def _is_busy(self, request: ExchangeRequest) -> bool:
+    def _why_busy(self, request: ExchangeRequest) -> str | None:
         held = self._experiment
+        left = self._left.get(request.experiment)
+        if left is not None and left.running:
+            return "it still ends what it made before"
+        if left is not None and (request.session, request.number) <= left.last_request:
+            return "its lead was done with it"  # a request that the last one of that lead has overtaken
         if held is None or held.token == request.experiment:
-            return False
-        return self._lease.holds or bool(held.running)
+            return None
+        return "it works for another experiment" if self._lease.holds or held.running else None
 
     def _take_on(self, request: ExchangeRequest) -> _Experiment:
         held = self._experiment
@@ -234,6 +243,7 @@ class Host:
         self._lease.end()
         self._released = True
         self._experiment = None
+        self._left[experiment.token] = experiment
         self._preparing.submit(_let_go, experiment)
 
     def _forget(self, experiment: _Experiment, key: AttemptKey) -> None:
@@ -258,19 +268,33 @@ class Host:
 
     def _prepare(self, experiment: _Experiment, digest: str) -> None:
         state, detail, engine = HostState.READY, None, None
+        if self._closed.is_set():
+            return
         if experiment.engine is not None:
             experiment.engine.close()
             experiment.engine = None
         try:
+            self._check_package(digest)
             engine = self._open_engine(self._spool.package(digest), experiment.spool)
             detail = engine.unfit
             if not engine.arms:
                 state = HostState.UNFIT
+        except _ChangedPackageError:
+            state = HostState.NEEDS_PACKAGE
         except (OutweighError, OSError) as fault:
             state, detail = HostState.UNFIT, str(fault)
+        except Exception as fault:  # the lead must hear of it: nobody else waits for this thread
+            state, detail = HostState.UNFIT, f"the suite cannot be opened: {type(fault).__name__}: {fault}"
         with self._lock:
             experiment.engine, experiment.state, experiment.detail = engine, state, detail
             self._lock.notify_all()
+
+    def _check_package(self, digest: str) -> None:
+        """A package runs code, so what is in the spool is opened only if it is what the lead named."""
+        path = self._spool.package(digest)
+        if sha256(path.read_bytes()).hexdigest() != digest:
+            path.unlink()
+            raise _ChangedPackageError
 
     def _start_all(self, experiment: _Experiment, request: ExchangeRequest) -> None:
         fresh = request.echo is not None and self._lease.may_start(request.echo, request.lease_seconds)
@@ -291,6 +315,8 @@ class Host:
         planned = PlannedRun(trial=order.trial, block=order.block, position=order.position)
         made = refused = broken = None
         try:
+            if running.cancel.is_set():
+                raise SpoolFullError("it was cancelled before it began")
             made = engine.attempt(planned, order.attempt, running.cancel)
         except SpoolFullError as fault:
             refused = RefusedStart(run_id=order.run_id, attempt=order.attempt, reason=str(fault))
@@ -338,10 +364,12 @@ class Host:
 
     def _offers(self, experiment: _Experiment) -> list[OfferedRecord]:
         offers: list[OfferedRecord] = []
+        size = 0
         for key, record in experiment.spool.records().items():
-            if key in experiment.running or len(offers) == MOST_OFFERS:
+            if key in experiment.running or len(offers) == MOST_OFFERS or size >= MOST_BYTES:
                 continue
             offer = experiment.spool.offer(key, record)
+            size += len(offer.line) + sum(map(len, offer.artifacts.values()))
             if (made := experiment.made.get(key)) is not None:
                 kind = made.failure_kind
                 offer = msgspec.structs.replace(
@@ -366,6 +394,10 @@ class Host:
     def _cancel(self, experiment: _Experiment) -> None:
         for each in experiment.running.values():
             each.cancel.set()
+
+
+class _ChangedPackageError(Exception):
+    """A package in the spool is not the one that its name says."""
 
 
 def _let_go(experiment: _Experiment) -> None:

@@ -97,14 +97,20 @@ class LeadState:
         self.released = False
         self.hosts: dict[str, KnownHost] = {}
         self.given: dict[AttemptKey, GivenAttempt] = {}
+        self._with: dict[str | None, dict[AttemptKey, GivenAttempt]] = {}
         self.running_elsewhere: dict[AttemptKey, tuple[str, Cost]] = {}
-        self._requests: dict[str, int] = {}
+        # One count for all addresses: a host that has lost its scheduler comes back with another address.
+        self._requests = 0
 
     @property
     def slots(self) -> int:
         """How many attempts all hosts together make at once now, and those that wait for one."""
-        waiting = sum(each.host is None for each in self.given.values())
-        return sum(host.slots for host in self.hosts.values()) + waiting
+        return sum(host.slots for host in self.hosts.values()) + len(self._of(None))
+
+    @property
+    def waiting(self) -> tuple[AttemptOrder, ...]:
+        """What no host has a place for now."""
+        return tuple(each.order for each in self._of(None).values())
 
     def has_place(self, arm: str, now: float) -> bool:
         """Whether a host has a place for an attempt of this arm."""
@@ -113,7 +119,7 @@ class LeadState:
     def give(self, order: AttemptOrder, now: float) -> str | None:
         """Give an attempt to the host with most places left for its arm, and return its address."""
         name = self._place_for(order.trial.arm, now)
-        self.given[order.key] = GivenAttempt(order=order, host=name)
+        self._add(GivenAttempt(order=order, host=name))
         return None if name is None else self.hosts[name].address
 
     def adopt(self, order: AttemptOrder) -> bool:
@@ -121,16 +127,16 @@ class LeadState:
         host, cost = self.running_elsewhere.pop(order.key, (None, UNKNOWN_COST))
         if host is None:
             return False
-        self.given[order.key] = GivenAttempt(order=order, host=host, cost=cost)
+        self._add(GivenAttempt(order=order, host=host, cost=cost))
         return True
 
     def close(self, key: AttemptKey) -> None:
         """The attempt is settled: nobody waits for it."""
-        self.given.pop(key, None)
+        self._remove(key)
 
     def end(self, key: AttemptKey) -> None:
         """Let the host of an attempt end it: its trial is settled."""
-        given = self.given.pop(key, None)
+        given = self._remove(key)
         if given is not None and given.host in self.hosts:
             self.hosts[given.host].unwanted.add(key)
 
@@ -142,13 +148,13 @@ class LeadState:
     def request_for(self, address: str) -> ExchangeRequest:
         """What to say to the host at this address; the first request to it only asks."""
         host = self._at(address)
-        number = self._requests[address] = self._requests.get(address, 0) + 1
+        self._requests += 1
         starts = () if host is None or self.cancelled else self._starts_for(host)
         return ExchangeRequest(
             protocol=PROTOCOL,
             experiment=self._experiment,
             session=self._session,
-            number=number,
+            number=self._requests,
             echo=None if host is None else host.echo,
             lease_seconds=self.lease_seconds,
             wait_seconds=0.0 if host is None or host.acknowledged else WAIT_SECONDS,
@@ -167,6 +173,8 @@ class LeadState:
             return Findings()  # it was overtaken by a later one
         host = self._note_host(address, reply, now)
         host.acknowledged -= set(request.acknowledged)
+        # One that was not running yet when it was to end may still be on its way there.
+        host.unwanted -= set(request.unwanted) - {running.key for running in reply.running}
         for running in reply.running:
             self._note_running(host, running.key, running.cost)
         self._forget_ended(host, {running.key for running in reply.running})
@@ -175,9 +183,12 @@ class LeadState:
         for refused in reply.refused:
             self._put_back(host, refused.key, now)
         host.acknowledged.update(each.key for each in (*reply.refused, *reply.broken))
+        unbegun: list[LostAttempt | None] = []
+        if request.cancel and reply.state is not HostState.BUSY:
+            unbegun = self._lose_unbegun(host, reply)
         return Findings(
             offers=reply.offers,
-            lost=tuple(each for each in lost if each is not None),
+            lost=tuple(each for each in (*lost, *unbegun) if each is not None),
             broken=tuple((each.key, f"{host.node}: {each.reason}") for each in reply.broken),
             left_open=tuple(key for key, found in zip(reply.lost, lost, strict=True) if found is None),
         )
@@ -190,22 +201,44 @@ class LeadState:
         for host in silent:
             del self.hosts[host.name]
             reason = f"its host on {host.node} did not answer for {limit:.0f} s"
-            lost += [self._lose(key, reason) for key, each in list(self.given.items()) if each.host == host.name]
+            lost += [self._lose(key, reason) for key in list(self._of(host.name))]
         gone = {host.name for host in silent}
         self.running_elsewhere = {key: each for key, each in self.running_elsewhere.items() if each[0] not in gone}
         return tuple(each for each in lost if each is not None)
 
     def place_waiting(self, now: float) -> None:
         """Give attempts that were refused to hosts that have a place for them now."""
-        for each in self.given.values():
-            if each.host is None:
-                each.host = self._place_for(each.order.trial.arm, now)
+        for each in list(self._of(None).values()):
+            self._move(each, self._place_for(each.order.trial.arm, now))
 
     def _at(self, address: str) -> KnownHost | None:
         return next((host for host in self.hosts.values() if host.address == address), None)
 
     def _starts_for(self, host: KnownHost) -> tuple[AttemptOrder, ...]:
-        return tuple(each.order for each in self.given.values() if each.host == host.name)
+        return tuple(each.order for each in self._of(host.name).values())
+
+    def _of(self, host: str | None) -> dict[AttemptKey, GivenAttempt]:
+        return self._with.get(host, {})
+
+    def _add(self, given: GivenAttempt) -> None:
+        self._remove(given.order.key)
+        self.given[given.order.key] = given
+        self._with.setdefault(given.host, {})[given.order.key] = given
+
+    def _remove(self, key: AttemptKey) -> GivenAttempt | None:
+        given = self.given.pop(key, None)
+        if given is not None:
+            of_host = self._with[given.host]
+            del of_host[key]
+            if not of_host:
+                del self._with[given.host]
+        return given
+
+    def _move(self, given: GivenAttempt, host: str | None) -> None:
+        if given.host != host:
+            self._remove(given.order.key)
+            given.host = host
+            self._add(given)
 
     def _note_host(self, address: str, reply: ExchangeReply, now: float) -> KnownHost:
         known = self.hosts.get(reply.host)
@@ -213,7 +246,7 @@ class LeadState:
             name=reply.host,
             address=address,
             node=reply.node,
-            heard_at=now,
+            heard_at=now if known is None or reply.state is not HostState.BUSY else known.heard_at,
             echo=reply.clock,
             state=reply.state,
             detail=reply.detail,
@@ -223,7 +256,6 @@ class LeadState:
             acknowledged=set() if known is None else known.acknowledged,
             unwanted=set() if known is None else known.unwanted,
         )
-        host.unwanted &= {running.key for running in reply.running}
         self.hosts[reply.host] = host
         return host
 
@@ -235,8 +267,15 @@ class LeadState:
             self.running_elsewhere[key] = host.name, cost
 
     def _lose(self, key: AttemptKey, reason: str) -> LostAttempt | None:
-        given = self.given.pop(key, None)
+        given = self._remove(key)
         return None if given is None else LostAttempt(order=given.order, cost=given.cost, reason=reason)
+
+    def _lose_unbegun(self, host: KnownHost, reply: ExchangeReply) -> list[LostAttempt | None]:
+        """What a host that was told to end everything has not begun: it never will."""
+        there = {*reply.kept, *(each.key for each in reply.running), *(each.key for each in reply.offers)}
+        there.update(each.key for each in (*reply.refused, *reply.broken))
+        unbegun = [key for key in self._of(host.name) if key not in there]
+        return [self._lose(key, "the run was cancelled before it began") for key in unbegun]
 
     def _forget_ended(self, host: KnownHost, running: Collection[AttemptKey]) -> None:
         """What the host made for an earlier lead, or for nobody, and makes no more."""
@@ -250,14 +289,11 @@ class LeadState:
     def _put_back(self, host: KnownHost, key: AttemptKey, now: float) -> None:
         host.no_starts_before = now + REFUSAL_SECONDS
         if (given := self.given.get(key)) is not None and given.host == host.name:
-            given.host = None
+            self._move(given, None)
 
     def _place_for(self, arm: str, now: float) -> str | None:
-        taken: dict[str | None, int] = {}
-        for each in self.given.values():
-            taken[each.host] = taken.get(each.host, 0) + 1
         free = {
-            host.name: host.slots - taken.get(host.name, 0)
+            host.name: host.slots - len(self._of(host.name))
             for host in self.hosts.values()
             if arm in host.arms and now >= host.no_starts_before and now - host.heard_at <= HEARD_SECONDS
         }

@@ -51,6 +51,8 @@ class Lease:
 
     def renew(self, echo: float, seconds: float) -> None:
         """Go on until so long after the moment that the lead sends back."""
+        if echo > self._clock():  # of the clock of another machine, or from before this one was started again
+            return
         with self._lock:
             self._until = max(self._until or echo, echo + seconds)
 
@@ -61,7 +63,7 @@ class Lease:
 
     def may_start(self, echo: float, seconds: float) -> bool:
         """Whether a start that came with this echo is recent enough."""
-        return self._clock() - echo <= STARTS_SHARE * seconds
+        return 0 <= self._clock() - echo <= STARTS_SHARE * seconds
 
 
 class LeaseSignal(Event):

@@ -5,6 +5,7 @@ repeat themselves until they are answered, so a lost message costs nothing: a st
 that a host knows already is not started again.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypeVar
 
@@ -154,6 +155,12 @@ class ExchangeReply(Stored, frozen=True):
 
 
 _Message = TypeVar("_Message", ExchangeRequest, ExchangeReply)
+
+
+def without_offers(reply: ExchangeReply, later: Sequence[OfferedRecord]) -> ExchangeReply:
+    """A reply whose host keeps these records for now."""
+    offers = tuple(offer for offer in reply.offers if offer not in later)
+    return msgspec.structs.replace(reply, offers=offers, kept=(*reply.kept, *(offer.key for offer in later)))
 
 
 def pack(message: Stored) -> bytes:

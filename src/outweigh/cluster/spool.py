@@ -52,7 +52,7 @@ class Spool:
             folder = path / str(number)
             try:
                 make_folder(folder)
-                return cls(folder, StoreLock.take(folder))
+                lock = StoreLock.take(folder)
             except UsageError:
                 continue
             except OSError as fault:
@@ -60,6 +60,11 @@ class Spool:
                     f"{fault.filename or folder} cannot be used as a spool: {fault.strerror}. Name a folder to write "
                     "to with --spool."
                 ) from fault
+            try:
+                return cls(folder, lock)
+            except UsageError:
+                lock.release()
+                raise
         raise UsageError(f"{path} has {MOST_SPOOLS} spools in use; name another folder with --spool.")
 
     def close(self) -> None:
@@ -165,6 +170,8 @@ class ExperimentSpool:
         small: dict[str, bytes] = {}
         large: dict[str, int] = {}
         for digest, content in contents.items():
+            if content is None and not self._path(key, digest).is_file():
+                continue  # someone removed it: the lead sees that it is missing
             size = self._path(key, digest).stat().st_size if content is None else len(content)
             if size <= INLINE_BYTES:
                 small[digest] = self._path(key, digest).read_bytes() if content is None else content
