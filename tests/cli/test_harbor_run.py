@@ -104,7 +104,7 @@ def test_an_executor_that_does_not_exist_is_refused_with_those_that_do(
 
     assert run(desk, "--executor", "docker") == 2
 
-    assert "'engine', 'harbor'" in capsys.readouterr().err
+    assert "'engine', 'dask', 'harbor'" in capsys.readouterr().err
 
 
 def test_a_store_of_one_executor_is_refused_to_the_other(
