@@ -6,7 +6,7 @@ Slurm keeps the environment of whoever submits a job in its state folder, keys i
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from tempfile import NamedTemporaryFile
 from threading import Event, Thread
 from typing import Any
@@ -66,8 +66,10 @@ def slurm_hosts(launch: HostLaunch, spec: SlurmLaunch) -> Iterator[None]:
         finally:
             orders.stop()
             # Those of an earlier lead are not known to Dask.
-            with suppress(UsageError):
+            try:
                 _call("scancel", f"--name={launch.name}")
+            except UsageError as fault:
+                launch.say(f"jobs called {launch.name} may be left, and end by themselves after a lease: {fault}")
 
 
 def _chosen(spec: SlurmLaunch) -> dict[str, Any]:

@@ -96,7 +96,12 @@ class RemoteLocation:
 
     def _stored(self, info: _Info) -> StoredFile:
         name = _path_of(info).removeprefix(_trimmed(self._root)).lstrip("/")
-        return StoredFile(name, int(info["size"] or 0), _version(info))
+        if info["size"] is None:  # 0 would cut the file to nothing
+            raise UsageError(
+                f"{join_address(self.name, name)} has a size that the location does not tell, so an incomplete copy "
+                "would go unnoticed. Copy the store to a folder with another program, and name the folder."
+            )
+        return StoredFile(name, int(info["size"]), _version(info))
 
     @contextmanager
     def _explained(self, address: str) -> Iterator[None]:
