@@ -94,8 +94,8 @@ class TestHost:
         self.fault: Exception | None = None
         self.engines: list[HeldEngine] = []
         self.spool = Spool.open(folder)
-        self.spool.package(PACKAGE).parent.mkdir(exist_ok=True)
-        self.spool.package(PACKAGE).write_bytes(CONTENT)
+        self.spool.packages.path(PACKAGE).parent.mkdir(exist_ok=True)
+        self.spool.packages.path(PACKAGE).write_bytes(CONTENT)
         self.lease = Lease(self.clock)
         self.host = Host(self.spool, slots, self._open, self.lease)
 

@@ -183,10 +183,10 @@ def test_a_package_that_was_changed_in_the_spool_is_not_opened(tmp_path: Path) -
     with in_process(tmp_path) as (lead, [host]):
         host.close()
         again = TestHost(tmp_path / "spool", host.address)
-        again.spool.package(PACKAGE).write_bytes(b"other code")
+        again.spool.packages.path(PACKAGE).write_bytes(b"other code")
         try:
             lead.talk_until(again, lambda reply: reply.state is HostState.NEEDS_PACKAGE)
-            assert not again.spool.package(PACKAGE).exists()
+            assert not again.spool.packages.path(PACKAGE).exists()
 
             assert again.engines == []
             again.host.receive_package(PACKAGE, 0, CONTENT, len(CONTENT))

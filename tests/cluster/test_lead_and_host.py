@@ -271,8 +271,8 @@ def test_a_package_that_does_not_match_its_hash_is_not_taken(tmp_path: Path) -> 
         digest = "1" * 64
 
         assert not host.host.receive_package(digest, 0, b"something else", 14)
-        assert not host.spool.package(digest).exists()
-        assert host.spool.package(PACKAGE).exists()
+        assert not host.spool.packages.path(digest).exists()
+        assert host.spool.packages.path(PACKAGE).exists()
 
 
 @pytest.mark.parametrize("size", [10, 200_000])

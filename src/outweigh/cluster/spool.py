@@ -19,6 +19,7 @@ from secrets import token_hex
 from threading import Lock, local
 
 from outweigh.cluster.messages import INLINE_BYTES, AttemptKey, OfferedRecord
+from outweigh.cluster.package_folder import PackageFolder
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import Attempt, decode
 from outweigh.model.judgment import Judgment
@@ -42,6 +43,7 @@ class Spool:
 
     def __init__(self, folder: Path, lock: StoreLock) -> None:
         self.folder = folder
+        self.packages = PackageFolder(folder / "packages")
         self._lock = lock
         self.host = self._name()
 
@@ -78,10 +80,6 @@ class Spool:
             return shutil.disk_usage(self.folder).free >= LEAST_FREE_BYTES
         except OSError:
             return False
-
-    def package(self, digest: str) -> Path:
-        """Where the package of a suite is, or goes."""
-        return self.folder / "packages" / f"{digest}.tar"
 
     def of_experiment(self, token: str) -> "ExperimentSpool":
         """What is kept for an experiment."""
