@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.cli.engines import Engine, until
 from tests.conftest import Outweigh
 from tests.mining.tally_history import FEATURES, make_tally_history
 
@@ -45,6 +46,24 @@ def test_the_same_command_goes_on_where_it_stopped(outweigh: Outweigh, history: 
     assert "3 tried: 3 proven, 3 kept" in answer.out
     assert (suite / "mining.jsonl").read_bytes().startswith(lines)
     assert len((suite / "mining.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_ctrl_c_says_at_once_that_what_is_under_way_may_finish(history: Path, tmp_path: Path) -> None:
+    suite = tmp_path / "mined"
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    engine = Engine(str(suite), "--from-git", str(history), "-j", "1", temporary=temporary, verb="init")
+    try:
+        until(lambda: (suite / "mining.jsonl").exists() and bool((suite / "mining.jsonl").read_bytes()))
+        engine.press_ctrl_c()
+        ended = engine.wait()
+    finally:
+        engine.close()
+
+    assert ended.code == 130
+    assert "stopping: the candidates under way may finish; press Ctrl-C again to end now" in ended.err
+    assert "Interrupted: the same command goes on where it stopped." in ended.out
+    assert len((suite / "mining.jsonl").read_bytes().splitlines()) < 4
 
 
 def test_a_history_that_has_too_few_tasks_is_said_to_be_exhausted(

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedWriter, FileIO, TextIOWrapper
 from threading import Event, current_thread, main_thread
 from typing import TextIO
@@ -66,6 +66,13 @@ def is_confirmed(question: str) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
+def _write_at_once(text: str) -> None:
+    """Write to standard error from a signal's handler, which may have interrupted a write to the same stream."""
+    if not isinstance(sys.stderr, _Silenced):
+        with suppress(OSError):
+            os.write(sys.stderr.fileno(), text.encode())
+
+
 @contextmanager
 def terminable() -> Iterator[None]:
     """A signal to end is taken like Ctrl-C, so that everything is taken down; once that goes on, it changes nothing."""
@@ -86,12 +93,14 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def interruptible(drain: Event, cancel: Event) -> Iterator[None]:
-    """The first signal lets running trials finish, the second ends them."""
+def interruptible(drain: Event, cancel: Event, *, finishing: str | None = None) -> Iterator[None]:
+    """The first signal lets what is running finish, the second ends it; `finishing` names what may take a while."""
 
     def interrupt(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of a handler
         if drain.is_set():
             cancel.set()
+        elif finishing is not None:
+            _write_at_once(f"\nstopping: {finishing} may finish; press Ctrl-C again to end now\n")
         drain.set()
 
     before = {kind: signal.signal(kind, interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}

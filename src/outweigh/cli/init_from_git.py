@@ -126,7 +126,10 @@ def mine(options: MiningOptions) -> int:
         print_escaped(explain_commit(request, options.explain))
         return ExitCode.SATISFIED
     signals = StopSignals()
-    with _progress(sys.stderr) as listen, interruptible(signals.drain, signals.cancel):
+    with (
+        _progress(sys.stderr) as listen,
+        interruptible(signals.drain, signals.cancel, finishing="the candidates under way"),
+    ):
         mined = mine_suite(request, listen=listen, signals=signals)
     for line in describe_mining(mined):
         print_escaped(line)
