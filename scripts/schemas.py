@@ -8,6 +8,7 @@ from outweigh.model.choice import ChoiceRecord
 from outweigh.model.codec import Attempt
 from outweigh.model.judgment import Calibration, Judgment, Preference
 from outweigh.model.line_seal import CHECKSUM_KEY
+from outweigh.model.packed_runs import PackedRuns
 from outweigh.model.pin_check import PinCheck
 from outweigh.model.preflight_result import Preflight
 from outweigh.model.rubric import Rubric
@@ -25,6 +26,7 @@ from outweigh.verdict.policy import POLICIES, Policies
 
 STORED: dict[str, type[msgspec.Struct]] = {
     "run_record": RunRecord,
+    "packed_runs": PackedRuns,
     "judgment": Judgment,
     "preference": Preference,
     "choice": ChoiceRecord,
@@ -39,7 +41,7 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "scan": ScanFile,
     "bundle": BundleManifest,
 }
-SEALED = (RunRecord, Judgment, Preference, ChoiceRecord)
+SEALED = (RunRecord, PackedRuns, Judgment, Preference, ChoiceRecord)
 """What is stored as JSON Lines, each with its checksum as its last key."""
 
 WRITTEN: dict[str, type[msgspec.Struct]] = {

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from outweigh.model.codec import RECORD_LINE_LIMIT, refuse_invalid
+from outweigh.interop.imported_run import imported_run
+from outweigh.model.codec import RECORD_LINE_LIMIT, encode, refuse_invalid
 from outweigh.model.judgment import Judgment
+from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import RunRecord
-from outweigh.store.import_folder import ImportFolder
+from outweigh.store.import_folder import LINES_OF_THEIR_OWN, ImportFolder
 from outweigh.store.records import RecordReader
 from outweigh.testing.builders import a_judgment, a_run
 
@@ -48,3 +50,52 @@ def test_an_import_without_anything_new_leaves_no_file(tmp_path: Path) -> None:
             folder.write(name, [a_run("a")], lambda name, why: None)
 
     assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == ["runs-a.jsonl"]
+
+
+def many_runs(first: int, size: int = 500, **columns: list[object]) -> RunColumns:
+    numbers = range(first, first + size)
+    names = {
+        "run_id": [f"run {number}" for number in numbers],
+        "trial.task_id": [f"task {number % 7}" for number in numbers],
+        "trial.arm": ["ab"[number % 2] for number in numbers],
+        "trial.repeat": [*numbers],
+    }
+    return RunColumns(imported_run(run_id="", task_id="", arm="", repeat=0), names | columns, {})
+
+
+BLOCKS = [many_runs(first) for first in range(0, 3 * LINES_OF_THEIR_OWN // 2, 500)]
+
+
+def test_the_first_runs_have_lines_of_their_own_and_the_others_are_packed(tmp_path: Path) -> None:
+    with ImportFolder(tmp_path) as folder:
+        tally = folder.write("runs-a.jsonl", [*BLOCKS, a_run("single")], lambda name, why: None)
+
+    lines = (tmp_path / "runs-a.jsonl").read_bytes().splitlines()
+    found = [*RecordReader(str(tmp_path)).records(refuse_invalid)]
+    runs = [run for block in BLOCKS for run in block] + [a_run("single")]
+    assert tally.runs == len(runs)
+    assert [*map(encode, runs)] == [encode(located.record) for located in found]
+    assert [located.line for located in found] == [*range(1, len(runs) + 1)]
+    assert len(lines) == LINES_OF_THEIR_OWN + LINES_OF_THEIR_OWN // 2 // 500 + 1
+
+
+def test_packed_runs_are_known_again_and_what_changed_is_a_clash(tmp_path: Path) -> None:
+    changed = many_runs(LINES_OF_THEIR_OWN, 2, duration_seconds=[None, 1.0])
+    with ImportFolder(tmp_path) as folder:
+        folder.write("runs-a.jsonl", [*BLOCKS, *BLOCKS[-1:]], lambda name, why: None)
+        in_one = folder.write("runs-b.jsonl", [changed], lambda name, why: None)
+    with ImportFolder(tmp_path) as folder:
+        again = folder.write("runs-c.jsonl", [*BLOCKS, changed], lambda name, why: None)
+
+    clash = f"run {LINES_OF_THEIR_OWN + 1}"
+    assert (in_one.known_before, in_one.runs, in_one.clashes) == (1, 0, [clash])
+    assert (again.known_before, again.runs, again.clashes) == (3 * LINES_OF_THEIR_OWN // 2 + 1, 0, [clash])
+
+
+def test_a_block_that_is_too_long_for_a_line_has_a_line_for_each_run(tmp_path: Path) -> None:
+    long = many_runs(-9, 9, family=["x" * (RECORD_LINE_LIMIT // 8)] * 9)
+    long = long.with_columns({"trial.repeat": [*range(10**6, 10**6 + 9)]})
+    with ImportFolder(tmp_path) as folder:
+        folder.write("runs-a.jsonl", [*BLOCKS, long], lambda name, why: None)
+
+    assert ids_in(tmp_path)[-9:] == [f"run {number}" for number in range(-9, 0)]

@@ -4,7 +4,7 @@ Every line that cannot be read is reported with its place and the reason. A stor
 `collected.jsonl`, one flat object per run, beside its own records.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from shlex import quote
 from typing import NamedTuple
@@ -190,6 +190,7 @@ RECORD_LINE_LIMIT = 1_000_000
 """A record's line must be shorter than this many bytes; transcripts and diffs are artifacts, not fields."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_PACKED_START = b'{"schema":"outweigh.runs/'
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -251,33 +252,58 @@ def refuse_invalid(invalid: InvalidLine) -> None:
 
 
 def decode_lines(lines: Iterable[bytes], source: str, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
-    """Decode line by line. Unreadable lines go to `on_invalid`, which raises or records them."""
-    for number, line in enumerate(lines, start=1):
+    """Decode line by line. Unreadable lines go to `on_invalid`, which raises or records them.
+
+    Records that are packed into one line are numbered as if each had a line of its own.
+    """
+    number = 0
+    for line in lines:
+        number += 1
         text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
         if text.isspace() or not text:
             continue
         try:
-            record, canonical = _decode(text)
+            found = _unpack(text) if text.startswith(_PACKED_START) else (_decode(text),)
         except (ValueError, msgspec.MsgspecError, RecursionError) as fault:
             on_invalid(InvalidLine(source, number, _explain(fault, text)))
             continue
-        located = tuple.__new__(_HashedRecord, (record, source, number))
-        located.canonical = canonical
-        yield located
+        for number, (record, canonical) in enumerate(found, start=number):  # noqa: B020 - goes on from there
+            located = tuple.__new__(_HashedRecord, (record, source, number))
+            located.canonical = canonical
+            yield located
 
 
 def decode(line: bytes) -> Record:
     """Decode one line: a native record of any version, or a seed 000 run."""
+    if line.startswith(_PACKED_START):
+        raise ValueError("many runs are packed into the line; decode_lines reads them")
     return _decode(line)[0]
 
 
-def _decode(line: bytes) -> tuple[Record, bytes]:
-    """A record and its canonical form. A line in that form has no key twice, and the others are searched for one."""
+def decode_each(line: bytes) -> list[Record]:
+    """The records of one line: the one that it is, or those that are packed into it."""
+    return [record for record, _ in _unpack(line)] if line.startswith(_PACKED_START) else [_decode(line)[0]]
+
+
+def _unpack(line: bytes) -> Sequence[tuple[Record, bytes]]:
+    """The records that are packed into a line, each with its canonical form."""
+    from outweigh.model.packed_runs import unpack_runs  # noqa: PLC0415 - only imports of many rows have such lines
+
+    runs = unpack_runs(_unseal(line))
+    return [*zip(runs.records(), runs.encoded(), strict=True)]
+
+
+def _unseal(line: bytes) -> bytes:
     if len(line) >= RECORD_LINE_LIMIT:
         raise ValueError(
             f"the line is {RECORD_LINE_LIMIT:,} bytes or longer; keep long texts in artifacts, not in records"
         )
-    content = unseal(line)
+    return unseal(line)
+
+
+def _decode(line: bytes) -> tuple[Record, bytes]:
+    """A record and its canonical form. A line in that form has no key twice, and the others are searched for one."""
+    content = _unseal(line)
     try:
         record = _decoder.decode(content)
     except msgspec.ValidationError:

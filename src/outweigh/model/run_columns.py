@@ -43,7 +43,7 @@ class RunColumns:
     def __init__(self, alike: RunRecord, columns: Mapping[str, Column], own: Mapping[str, Column]) -> None:
         self.alike = alike
         self.columns = columns
-        self._own = own
+        self.own = own
 
     def __len__(self) -> int:
         return len(self.columns["run_id"])
@@ -53,19 +53,19 @@ class RunColumns:
 
     def with_columns(self, columns: Mapping[str, Column]) -> Self:
         """The same runs with some columns replaced."""
-        return type(self)(self.alike, {**self.columns, **columns}, self._own)
+        return type(self)(self.alike, {**self.columns, **columns}, self.own)
 
     def labelled(self, name: str, labels: Sequence[str | None]) -> Self:
         """The same runs with a label in `extra`, but for those whose label is None."""
         if "extra" not in self.columns and None not in labels:
-            return type(self)(self.alike, self.columns, {**self._own, name: labels})
+            return type(self)(self.alike, self.columns, {**self.own, name: labels})
         rows = zip(self.extras(), labels, strict=True)
         marked = [own if label is None else own | {name: label} for own, label in rows]
         return type(self)(self.alike, {**self.columns, "extra": marked}, {})
 
     def places(self) -> set[str]:
         """Where the runs have columns."""
-        return {*self.columns, *(["extra"] if self._own else [])}
+        return {*self.columns, *(["extra"] if self.own else [])}
 
     def tells(self, place: str, unknown: object) -> bool:
         """Whether at least one run has something else than `unknown` at this place."""
@@ -75,9 +75,9 @@ class RunColumns:
         """The runs' own fields, run by run."""
         if "extra" in self.columns:
             return [*self.columns["extra"]]
-        if not self._own:
+        if not self.own:
             return [{} for _ in range(len(self))]
-        return [dict(zip(self._own, row)) for row in zip(*self._own.values())]  # noqa: B905 - it is slower
+        return [dict(zip(self.own, row)) for row in zip(*self.own.values())]  # noqa: B905 - it is slower
 
     def records(self) -> list[RunRecord]:
         """The runs one by one."""
@@ -121,8 +121,8 @@ class RunColumns:
         """
         if place in self.columns:
             yield _encoded_cells(self.columns[place])
-        elif place == "extra" and self._own:
-            yield from _object_pieces((name, [_encoded_cells(self._own[name])]) for name in sorted(self._own))
+        elif place == "extra" and self.own:
+            yield from _object_pieces((name, [_encoded_cells(self.own[name])]) for name in sorted(self.own))
         elif place in inner and isinstance(value, msgspec.Struct):
             below = f"{place}." if place else ""
             written = msgspec.to_builtins(value)

@@ -1,6 +1,6 @@
 """A folder that records are imported into: each source once, each run once, readable like any folder of runs.
 
-runs-import-<key>.jsonl   the records of one source, sealed, runs and judgments together
+runs-import-<key>.jsonl   the records of one source, sealed, runs and judgments together; many plain runs are packed
 imports.json              the manifest
 artifacts/                what was kept with the runs
 """
@@ -16,9 +16,10 @@ from typing import Self
 import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import Record, encode
+from outweigh.model.codec import RECORD_LINE_LIMIT, Record, encode
 from outweigh.model.judgment import Judgment
 from outweigh.model.line_seal import SEAL_BYTES, seal_all, unseal
+from outweigh.model.packed_runs import pack_runs
 from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
@@ -31,6 +32,11 @@ from outweigh.store.records import RECORDS_PREFIX, read_imports, unfinished_impo
 from outweigh.store.sealed_lines import UNREADABLE, seal_judgment, seal_run
 from outweigh.store.store_lock import LOCK_FILE, StoreLock
 
+LINES_OF_THEIR_OWN = 10_000
+"""So many runs of a source have lines of their own, as any program reads them; further blocks are packed, a line each.
+"""
+
+_PACKED_LIMIT = RECORD_LINE_LIMIT - SEAL_BYTES - 1
 _BATCH_SIZE = 500
 _UNKNOWN_VALUES: dict[str, object] = dict.fromkeys(RunRecord.__struct_fields__) | {
     "usage": NO_USAGE,
@@ -192,16 +198,18 @@ class ImportFolder:
 
     def _block_lines(self, runs: RunColumns, tally: ImportCounts) -> bytes | None:
         """The lines of runs that are all new; None where they must be looked at one by one."""
-        try:
-            records = runs.encoded()
-        except UNREADABLE:
-            return None
         columns = runs.columns
         keys = [*map(hash, zip(columns["run_id"], repeat(1)))]
         trials = [*map(hash, zip(columns["trial.task_id"], columns["trial.arm"], columns["trial.repeat"], repeat(1)))]
         if self._records.has_any(keys) or self._trials.has_any(trials):
             return None
-        self._records.claim_all(keys, self._lines.places([len(record) + SEAL_BYTES for record in records]))
+        try:
+            packed = pack_runs(runs) if tally.runs >= LINES_OF_THEIR_OWN else None
+            records = runs.encoded() if packed is None or len(packed) > _PACKED_LIMIT else [packed]
+        except UNREADABLE:
+            return None
+        places = self._lines.places([len(record) + SEAL_BYTES for record in records])
+        self._records.claim_all(keys, places if len(places) == len(keys) else places * len(keys))
         self._trials.claim_all(trials, keys)
         tally.count_columns(runs)
         rows: dict[str, list[int]] = defaultdict(list)

@@ -52,13 +52,15 @@ class LinePlaces:
         return found
 
     def says(self, place: int, content: bytes) -> bool:
-        """Whether the record at a place is this one, as it is written today and without its checksum."""
+        """Whether this record, as it is written today and without its checksum, is at a place: in a line of its own, or
+        packed into one with others.
+        """
         number = place >> _OFFSET_BITS
         line = self._line(number, place & _OFFSETS)
         if unseal(line) == content:
             return True
-        (located,) = decode_lines((line,), str(self._files[number]), refuse_invalid)
-        return encode(located.record) == content
+        found = decode_lines((line,), str(self._files[number]), refuse_invalid)
+        return any(encode(located.record) == content for located in found)
 
     def close(self) -> None:
         """Close the file that was read last."""

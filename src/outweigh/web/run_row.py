@@ -12,11 +12,14 @@ from outweigh.score.resource_usage import total_tokens
 
 
 class LineLocation(NamedTuple):
-    """Where a line is: the number of its file, its first byte, and its length."""
+    """Where a record is: the number of its file, the first byte of its line and that line's length, and which of the
+    records it is that are packed into the line.
+    """
 
     file: int
     start: int
     length: int
+    row: int = 0
 
 
 class RunRow(msgspec.Struct, frozen=True, gc=False):
@@ -44,13 +47,14 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     file: int
     start: int
     length: int
+    row: int = 0
     without_checks: bool = False
     is_estimated: bool = False
 
     @property
     def location(self) -> LineLocation:
         """Where the whole record is."""
-        return LineLocation(self.file, self.start, self.length)
+        return LineLocation(self.file, self.start, self.length, self.row)
 
     @property
     def outcome(self) -> str:
@@ -84,6 +88,7 @@ def make_run_row(run: RunRecord, location: LineLocation) -> RunRow:
         file=location.file,
         start=location.start,
         length=location.length,
+        row=location.row,
         without_checks=run.checks is not None and not run.checks,
         is_estimated=run.metering is not None and bool(run.metering.estimated),
     )

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from outweigh.errors import EvidenceError
-from outweigh.model.codec import RECORD_LINE_LIMIT, decode
+from outweigh.model.codec import RECORD_LINE_LIMIT, Record, decode_each
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
 from outweigh.score.judge_scores import judgment_score
@@ -227,15 +227,20 @@ class StoreIndex:
     def _add_line(self, number: int, tail: LogTail, line: LogLine) -> None:
         if line.content.isspace():
             return
-        location = LineLocation(number, line.start, len(line.content))
         try:
-            record = decode(line.content)
+            records = decode_each(line.content)
         except _UNREADABLE as fault:
             self.error_count += 1
             if len(self.errors) < _MAX_SHOWN_ERRORS:
                 self.errors.append(f"{tail.path.name}, byte {line.start:,}: {fault}")
             return
-        self.spend.add(record, sha256(line.content).digest())
+        digest = sha256(line.content).digest()
+        for row, record in enumerate(records):
+            location = LineLocation(number, line.start, len(line.content), row)
+            self._add_record(record, location, digest if len(records) == 1 else digest + row.to_bytes(4))
+
+    def _add_record(self, record: Record, location: LineLocation, digest: bytes) -> None:
+        self.spend.add(record, digest)
         if isinstance(record, RunRecord):
             self._positions[record.run_id, record.attempt] = self._latest[record.run_id] = len(self.rows)
             self.rows.append(make_run_row(record, location))
@@ -273,6 +278,6 @@ class StoreIndex:
     def _decoded(self, location: LineLocation) -> object:
         tail = self._tails[location.file]
         try:
-            return decode(tail.read(location.start, location.length))
-        except (OSError, *_UNREADABLE) as fault:
+            return decode_each(tail.read(location.start, location.length))[location.row]
+        except (OSError, IndexError, *_UNREADABLE) as fault:
             raise EvidenceError(f"{tail.path} cannot be read any more: {fault}. Load the page again.") from fault
