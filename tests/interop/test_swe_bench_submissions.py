@@ -264,3 +264,70 @@ def test_a_file_with_many_members_and_no_outcome_is_told_apart_without_trying_ev
 
     assert not is_results_file(other)
     assert is_results_file(results)
+
+
+def result_line(instance: str, *, resolved: bool) -> dict[str, Any]:
+    return {"instanceId": instance, "agent": "claude-code", "model": "opus", "costUsd": 0.5, "resolved": resolved}
+
+
+def lists_beside_lines(folder: Path) -> Path:
+    rows = [result_line("a__a-1", resolved=True), result_line("a__a-2", resolved=False)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "ours.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    write(folder / "one-resolved.json", {"system": "One", "score": 79.2, "resolvedIds": ["a__a-2", "a__a-9"]})
+    write(folder / "two-resolved.json", {"system": "Two", "score": 60.0, "resolvedIds": []})
+    return folder
+
+
+def test_lists_beside_result_lines_are_of_the_instances_that_the_lines_name(tmp_path: Path) -> None:
+    folder = lists_beside_lines(tmp_path / "published")
+
+    runs, notes = runs_of(folder)
+
+    assert SweBenchImporter().recognises(folder)
+    assert outcomes(runs) == {
+        ("claude-code opus", "a__a-1"): True,
+        ("claude-code opus", "a__a-2"): False,
+        ("One", "a__a-1"): False,
+        ("One", "a__a-2"): True,
+        ("Two", "a__a-1"): False,
+        ("Two", "a__a-2"): False,
+    }
+    assert [run.cost.usd for run in runs if run.trial.arm == "claude-code opus"] == [0.5, 0.5]
+    (said,) = notes.warnings
+    assert "the 2 instances of 'ours.jsonl' are taken for the suite of the lists beside it" in said
+    assert "1 more" in said
+    assert notes.arm_facts == {"One": {"score": 79.2}, "Two": {"score": 60.0}}
+
+
+def test_a_map_that_names_every_instance_gives_its_suite_to_the_lists_beside_it(tmp_path: Path) -> None:
+    write(tmp_path / "gpt-5.json", DETAILS)
+    write(tmp_path / "other.json", {"resolved": ["django__django-2"]})
+
+    runs, _ = runs_of(tmp_path)
+
+    assert outcomes(runs) == {
+        ("gpt-5", "django__django-1"): True,
+        ("gpt-5", "django__django-2"): False,
+        ("other", "django__django-1"): False,
+        ("other", "django__django-2"): True,
+    }
+
+
+def test_tasks_that_are_named_decide_about_lines_and_lists(tmp_path: Path) -> None:
+    runs, notes = runs_of(lists_beside_lines(tmp_path), tasks=frozenset({"a__a-2", "a__a-3"}))
+
+    assert outcomes(runs)["claude-code opus", "a__a-3"] is False
+    assert outcomes(runs)["One", "a__a-2"] is True
+    assert {task for _, task in outcomes(runs)} == {"a__a-2", "a__a-3"}
+    assert not any("taken for the suite" in said for said in notes.warnings)
+
+
+def test_lists_in_one_folder_are_compared_on_what_they_name_together(tmp_path: Path) -> None:
+    write(tmp_path / "one.json", {"resolved": ["a__a-1"]})
+    write(tmp_path / "two.json", {"resolved": ["a__a-1", "a__a-2"]})
+
+    runs, notes = runs_of(tmp_path)
+
+    assert outcomes(runs)["one", "a__a-2"] is False
+    assert any("the 2 that any of its 2 submissions names" in said for said in notes.warnings)

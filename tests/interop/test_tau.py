@@ -140,3 +140,43 @@ def test_two_models_that_did_the_same_are_two_arms(tmp_path: Path) -> None:
 
     assert {run.trial.arm for run in found if isinstance(run, RunRecord)} == {"gpt", "claude"}
     assert len({run.run_id for run in found if isinstance(run, RunRecord)}) == 2
+
+
+def cut_line(number: int, arm: str = "gpt", **more: Any) -> dict[str, Any]:
+    """A simulation without its messages, as an analysis keeps it."""
+    whole = a_simulation(number)
+    kept = {key: value for key, value in whole.items() if key not in ("messages", "reward_info")}
+    return kept | {"reward": 1.0, "domain": "airline", "arm": arm} | more
+
+
+def lines(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    return path
+
+
+def test_results_whose_simulations_are_all_among_the_lines_beside_them_are_not_read_again(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    written(tmp_path / "raw" / "airline.json", a_simulation(1), a_simulation(2, trial=1))
+    lines(tmp_path / "all.jsonl", cut_line(1), cut_line(2, trial=1), cut_line(3, domain="retail"))
+
+    runs, notes = runs_of(tmp_path)
+
+    assert [(run.trial.arm, run.run_id) for run in runs] == [("gpt", f"tau/simulation-{each}") for each in (1, 2, 3)]
+    assert any("airline.json" in said and "not read again" in said for said in notes.warnings)
+
+
+def test_lines_that_say_no_more_than_the_results_beside_them_are_left_out(tmp_path: Path) -> None:
+    written(tmp_path / "airline.json", a_simulation(1), a_simulation(2, trial=1))
+    lines(tmp_path / "all.jsonl", cut_line(1), cut_line(2, trial=1))
+
+    runs, notes = runs_of(tmp_path)
+
+    assert [(run.trial.arm, run.step_count) for run in runs] == [("gpt-5", 1), ("gpt-5", 1)]
+    assert any("all.jsonl" in said and "not read again" in said for said in notes.warnings)
+
+
+def test_lines_and_results_that_share_a_part_are_both_read_and_clash(tmp_path: Path) -> None:
+    written(tmp_path / "airline.json", a_simulation(1), a_simulation(2, trial=1))
+    lines(tmp_path / "all.jsonl", cut_line(2, trial=1), cut_line(3))
+
+    assert len(runs_of(tmp_path)[0]) == 4

@@ -51,6 +51,18 @@ def test_four_agents_resolve_73_72_70_70_of_100(outweigh: Any, imported_vexp: st
         assert [arms[name]["successes"] for name in ("vexp", arm)] == [73, resolved]
 
 
+def test_the_published_folder_gives_the_same_in_one_command(outweigh: Any, tmp_path: Path) -> None:
+    runs = str(tmp_path / "whole")
+    assert outweigh("import", str(need("vexp_swebench")), "-o", runs).code == 0
+
+    # README.md of vexp-swe-bench.
+    published = {"Live-SWE-Agent (Opus 4.5)": 72, "OpenHands (Opus 4.5)": 70, "Sonar Foundation (Opus 4.5)": 70}
+    ours = "claude-code claude-opus-4-5-20251101"
+    for arm, resolved in published.items():
+        found = outweigh("compare", runs, "--baseline", ours, "--candidate", arm, "--format", "json").json()["arms"]
+        assert [(found[name]["successes"], found[name]["runs"]) for name in (ours, arm)] == [(73, 100), (resolved, 100)]
+
+
 def test_its_cost_is_what_was_published_and_that_of_the_others_unknown(outweigh: Any, imported_vexp: str) -> None:
     other = "OpenHands (Opus 4.5)"
 

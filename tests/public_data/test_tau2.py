@@ -23,6 +23,15 @@ def test_imported_simulations_give_62_against_77_of_100_and_no_cost_for_the_fine
     assert arms["gpt-4.1-sft"]["total_cost_usd"] is None
 
 
+def test_the_whole_folder_gives_the_same_in_one_command(outweigh: Any, tau2_results: Path, tmp_path: Path) -> None:
+    runs = str(tmp_path / "whole")
+    assert outweigh("import", str(tau2_results), "-o", runs).code == 0
+
+    arms = outweigh("compare", runs, *ARMS, "--format", "json").json()["arms"]
+
+    assert [(arms[arm]["successes"], arms[arm]["runs"]) for arm in ("gpt-4.1", "gpt-4.1-sft")] == [(62, 100), (77, 100)]
+
+
 def test_what_was_published_whole_and_what_was_cut_agree(tau2_results: Path) -> None:
     whole, _ = read_all(TauBenchImporter(), tau2_results / "raw" / "gpt-4.1_airline.json")
     cut, _ = read_all(TauBenchImporter(), tau2_results / "sims_airline_gpt-4.1.jsonl")

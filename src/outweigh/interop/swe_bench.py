@@ -4,6 +4,7 @@ resolved ids, and result lines.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +88,17 @@ class SweBenchImporter:
         if request.path.suffix == ".jsonl":
             return _line_runs(request, notes)
         if request.path.is_file():
-            return _submission_runs(read_document(request, request.path, notes), request, notes)
+            return _submission_runs(_with_facts(read_document(request, request.path, notes), notes), request, notes)
         if holds_results(request.path):
             return _submission_runs(read_folder(request, notes), request, notes)
         return _folder_runs(request, notes)
+
+
+def _with_facts(submissions: Iterable[Submission], notes: ImportNotes) -> Iterator[Submission]:
+    """The submissions of one document; what it says about itself is noted."""
+    for submission in submissions:
+        notes.facts |= submission.stated
+        yield submission
 
 
 def _submission_runs(
@@ -99,6 +107,11 @@ def _submission_runs(
     """The runs of submissions; a second one of an arm repeats its instances."""
     seen: Counter[tuple[str, str | None]] = Counter()
     for submission in submissions:
+        if submission.lines is not None:
+            yield from _line_runs(
+                replace(request, path=submission.lines, arm=request.arm or submission.arm or None), notes
+            )
+            continue
         arm = stable_id(request.arm or submission.arm)[:200]
         key = (arm, submission.benchmark)
         seen[key] += 1

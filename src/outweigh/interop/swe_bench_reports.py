@@ -196,12 +196,12 @@ _RawLine = Mapping[str, Any]
 
 def is_result_line(raw: _RawLine) -> bool:
     """Whether a line states whether an instance was resolved."""
-    return _instance(raw) is not None and isinstance(raw.get("resolved"), bool)
+    return line_instance(raw) is not None and isinstance(raw.get("resolved"), bool)
 
 
 def line_run(raw: _RawLine, arm: str | None) -> RunRecord:
     """The run of a result line. Its input tokens exclude the cache if the cache has fields of its own."""
-    instance, who, model = _instance(raw) or "", as_name(raw.get("agent")), as_name(raw.get("model"))
+    instance, who, model = line_instance(raw) or "", as_name(raw.get("agent")), as_name(raw.get("model"))
     named = stable_id(arm or " ".join(part for part in (who, model) if part) or "agent")
     calls = [as_count(times) for times in as_dict(raw.get("toolCalls")).values()]
     return imported_run(
@@ -231,5 +231,6 @@ def _usage(raw: _RawLine) -> Usage:
     )
 
 
-def _instance(raw: _RawLine) -> str | None:
+def line_instance(raw: _RawLine) -> str | None:
+    """The instance that a line of predictions or results is about."""
     return as_name(raw.get("instanceId")) or as_name(raw.get("instance_id"))

@@ -8,7 +8,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from os import scandir
 from os.path import commonpath
 from pathlib import Path
 from shlex import quote
@@ -24,6 +23,7 @@ from outweigh.interop.swe_bench_reports import (
     InstanceOutcome,
     count_mismatches,
     is_final_report,
+    is_result_line,
     join_predictions,
     missing_outcomes,
     named_failures,
@@ -36,6 +36,7 @@ from outweigh.interop.swe_bench_reports import (
     single_outcomes,
     unnamed_entries,
 )
+from outweigh.interop.swe_bench_suites import NamedSuites
 from outweigh.model.untrusted_json import as_amount, as_dict, as_list, as_name
 from outweigh.ports.importers import ImportNotes, ImportRequest
 
@@ -51,16 +52,25 @@ _MAP_START = re.compile(
     rb'^\s*\{\s*"[^"\\]{1,200}"\s*:\s*\{(?:"(?:[^"\\]|\\.)*+"|[^{}\[\]"])*?(?<=[{,\s])"resolved"\s*:\s*[tfn]', re.DOTALL
 )
 _OUTCOME_START = re.compile(rb"^\s*\{\s*" + _INSTANCE + rb"\s*:\s*(true|false)\b")
+_FACTS_OF_ARMS = {"resolved_instances": "resolved", "score": "score"}
+"""The facts that tell submissions of one folder apart, by their names in a table of arms."""
+
 _FACTS = ("total_instances", "submitted_instances", "resolved_instances", "unresolved_instances", "score")
 
 
 class Submission(NamedTuple):
-    """One arm on one benchmark. `folder` may hold trajectories; `benchmark` is named if the arm has several."""
+    """One arm on one benchmark. `folder` may hold trajectories; `benchmark` is named if the arm has several.
+
+    `stated` is what the source says about itself. `lines` are result lines to read instead of the outcomes, which name
+    their arm themselves if `arm` is empty.
+    """
 
     arm: str
     folder: Path
     outcomes: list[InstanceOutcome]
     benchmark: str | None = None
+    stated: Mapping[str, float] = {}
+    lines: Path | None = None
 
 
 def is_results_file(path: Path) -> bool:
@@ -103,6 +113,17 @@ def is_predictions_file(path: Path) -> bool:
     return b'"instance_id"' in start and b'"model_patch"' in start
 
 
+def is_result_lines_file(path: Path) -> bool:
+    """Whether the first line of a file says whether an instance was resolved."""
+    if path.suffix != ".jsonl" or b'"resolved"' not in read_head(path):
+        return False
+    try:
+        first = next(read_json_lines(path, ImportNotes()), None)
+    except EvidenceError:
+        return False
+    return first is not None and is_result_line(first.value)
+
+
 def results_below(folder: Path) -> Iterator[Path]:
     """Files that may be results or predictions; those of single instances and trajectories are not visited."""
     return walk_files(folder, lambda name: name.endswith((".json", ".jsonl")), skipped_folders=_NO_RESULTS_BELOW)
@@ -125,10 +146,10 @@ def read_document(request: ImportRequest, path: Path, notes: ImportNotes) -> Ite
     if isinstance(table.get("leaderboards"), list):
         yield from _leaderboard(table, path, request, notes)
         return
-    for fact in _FACTS:
-        if isinstance(table.get(fact), int | float) and not isinstance(table.get(fact), bool):
-            notes.facts[fact] = table[fact]
-    yield Submission(_arm_of(path, document), path.parent, list(_outcomes(path, document, request, notes)))
+    facts = {fact: table.get(fact) for fact in _FACTS}
+    stated = {fact: value for fact, value in facts.items() if isinstance(value, int | float) and value is not True}
+    outcomes = list(_outcomes(path, document, request, notes))
+    yield Submission(_arm_of(path, document), path.parent, outcomes, stated=stated)
 
 
 def _outcomes(path: Path, document: object, request: ImportRequest, notes: ImportNotes) -> Iterable[InstanceOutcome]:
@@ -195,79 +216,26 @@ def read_folder(request: ImportRequest, notes: ImportNotes) -> Iterator[Submissi
     results: dict[Path, list[Path]] = defaultdict(list)
     predictions: dict[Path, list[Path]] = defaultdict(list)
     for file in results_below(request.path):
-        if is_results_file(file):
+        if is_results_file(file) or is_result_lines_file(file):
             results[_submission_folder(file, request.path)].append(file)
         elif is_predictions_file(file):
             predictions[_submission_folder(file, request.path)].append(file)
     stems = Counter(file.stem for files in results.values() for file in files)
     is_benchmark = len(results) > 1 and any(len(files) > 1 for files in results.values()) and max(stems.values()) > 1
     arms = _folder_arms(list(results), request.path)
-    suites = _NamedSuites(results, predictions, notes) if request.tasks is None else None
+    named = None if request.tasks is not None else NamedSuites(results, predictions, is_benchmark=is_benchmark)
     for folder, files in results.items():
         joined = predictions.pop(folder, []) if len(files) == 1 else []
-        known = request if suites is None else suites.complete(request, folder)
         for file in files:
-            for found in _submission(file, joined, known, notes):
+            tasks = request.tasks if named is None or joined else named.suite_of(file, folder, request.path, notes)
+            for found in _submission(file, joined, replace(request, tasks=tasks), notes):
                 arm = found.arm if len(results) == 1 else arms[folder]
+                for fact in found.stated.keys() & _FACTS_OF_ARMS.keys():
+                    notes.state(request.arm or arm, _FACTS_OF_ARMS[fact], found.stated[fact])
                 yield found._replace(arm=arm, benchmark=file.stem if is_benchmark else None)
     for files in predictions.values():
         for file in files:
             notes.warn(f"{file} has predictions and no report beside it, so whether they resolve is unknown.")
-
-
-class _NamedSuites:
-    """The instances that lists of what was resolved name together, for submissions of one benchmark side by side.
-
-    Such a list says nothing about the rest of its suite. What another submission resolved, and this one does not list,
-    it did not resolve.
-    """
-
-    def __init__(
-        self, results: Mapping[Path, Sequence[Path]], predictions: Mapping[Path, Sequence[Path]], notes: ImportNotes
-    ) -> None:
-        self._notes = notes
-        self._named: dict[Path, set[str]] = defaultdict(set)
-        self._members: Counter[Path] = Counter()
-        self._logged: set[Path] = set()
-        for folder, files in results.items():
-            named = _listed_instances(files[0]) if len(files) == 1 and folder not in predictions else None
-            if named is not None:
-                logged = _logged_instances(folder)
-                self._named[folder.parent] |= named | logged
-                self._logged |= {folder.parent} if logged else set()
-                self._members[folder.parent] += 1
-
-    def complete(self, request: ImportRequest, folder: Path) -> ImportRequest:
-        """The request, with the suite of a folder's lists where several name one."""
-        if self._members[folder.parent] < 2:
-            return request
-        tasks = frozenset(self._named[folder.parent])
-        if folder.parent in self._logged:
-            how = "names or has logs of are taken for the suite. If some are missing, pass rates are too high;"
-        else:
-            how = "names are taken for the suite. What none of them resolved is missing, and pass rates are too high;"
-        self._notes.warn(
-            f"no file of {folder.parent.name} names all instances, so the {len(tasks):,} that any of its "
-            f"{self._members[folder.parent]:,} submissions {how} which arm resolves more is not affected. Name the "
-            f"suite with `outweigh import swe-bench {quote(str(request.path))} -o RUNS --tasks FILE`."
-        )
-        return replace(request, tasks=tasks)
-
-
-def _listed_instances(file: Path) -> frozenset[str] | None:
-    """What a list of resolved instances names; None if the file is something else."""
-    document = _top_level(file)
-    resolved = None if is_final_report(document) else read_resolved_list(document)
-    return None if resolved is None else resolved | named_failures(document)
-
-
-def _logged_instances(folder: Path) -> frozenset[str]:
-    """The instances that a submission has logs of; their folders are called by them."""
-    try:
-        entries = [entry.name for entry in scandir(folder / "logs") if entry.is_dir()]
-    except OSError:
-        return frozenset()
-    return frozenset(name for name in entries if "__" in name)
 
 
 def _submission(
@@ -276,6 +244,9 @@ def _submission(
     """What a file states, with the predictions that were evaluated: an instance that has one and is not resolved
     failed.
     """
+    if file.suffix == ".jsonl":
+        yield Submission("", file.parent, [], lines=file)
+        return
     submitted = [line.value for path in predictions for line in read_json_lines(path, notes)]
     submitted = [each for each in submitted if "model_patch" in each and as_name(each.get("instance_id"))]
     if not submitted:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from outweigh.errors import EvidenceError
+from outweigh.errors import EvidenceError, quote_names
 from outweigh.interop.field_values import known_sum, parse_time
 from outweigh.interop.imported_run import (
     decode_file_name,
@@ -207,7 +207,7 @@ class TauBenchImporter:
         path = request.path
         files = [each for each in walk_files(path, _may_be_results) if _is_results(each)] if path.is_dir() else [path]
         broken = 0
-        for file in files:
+        for file in _without_copies(files, request, notes):
             for simulation, experiment, place in _simulations(file, request, notes):
                 run = simulation_run(simulation, experiment)
                 if run is None:
@@ -220,6 +220,38 @@ class TauBenchImporter:
                 f"{broken:,} simulations broke with an exception; tau-bench counts them as failed, here they are left "
                 "out as failures of the harness."
             )
+
+
+def _without_copies(files: list[Path], request: ImportRequest, notes: ImportNotes) -> list[Path]:
+    """The files without those whose simulations are all in others: an analysis keeps lines without the conversations
+    beside the results that they are from.
+
+    Of two that hold the same, the results say more.
+    """
+    lines = [file for file in files if file.suffix == ".jsonl"]
+    results = [file for file in files if file.suffix != ".jsonl"]
+    if not lines or not results:
+        return files
+    for some, others in ((lines, results), (results, lines)):
+        cut, whole = (_outcomes_by_id(group, request) for group in (some, others))
+        if cut and cut.items() <= whole.items():
+            copies, originals = (quote_names([file.name for file in group]) for group in (some, others))
+            notes.warn(f"what is in {copies} is in {originals}, too, and is not read again.")
+            return others
+    return files
+
+
+def _outcomes_by_id(files: list[Path], request: ImportRequest) -> dict[str, tuple[object, ...]]:
+    """What the simulations of files came to; empty if one has no id or a file cannot be read."""
+    found: dict[str, tuple[object, ...]] = {}
+    try:
+        for raw, _, _ in (each for file in files for each in _simulations(file, request, ImportNotes())):
+            if (name := as_name(raw.get("id"))) is None:
+                return {}
+            found[name] = (str(raw.get("task_id")), as_count(raw.get("trial")), _reward(raw))
+    except EvidenceError:
+        return {}
+    return found
 
 
 def _may_be_results(file_name: str) -> bool:
