@@ -27,9 +27,11 @@ RUNNERS := jest vitest mocha
 agents: setup
 	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS) $(READERS) $(HARNESSES) $(RUNNERS)
 
-# What tests of a few commits of public histories need, from package registries, in a folder of their own; tests reach none.
+# What tests of a few commits of public histories need, and runs of public agents, from package registries, in folders of
+# their own; tests reach none.
 samples: setup parts
 	@$(BIN)/python -m scripts.install_history_samples .histories
+	@$(BIN)/python -m scripts.install_public_runs .public_runs
 
 demo: setup
 	@rm -rf build/demo
@@ -79,5 +81,5 @@ site: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) .agents .histories build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .agents .histories .public_runs build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -259,6 +259,26 @@ def test_half_the_tasks_keep_most_of_the_t_statistic_of_other_arms() -> None:
     assert at_random / squares == pytest.approx(0.71, abs=0.06)
 
 
+@pytest.mark.parametrize(("arms", "repeats"), [(4, 3), (8, 1)])
+def test_tasks_that_follow_better_arms_stay_before_those_that_are_as_open_by_chance(arms: int, repeats: int) -> None:
+    """Of 100 tasks 60 are decided, 20 pass more often by better arms, and 20 are coins that every arm throws. The few
+    that follow must not be drawn to the coins because the many that are decided follow nothing.
+    """
+    follow = []
+    for seed in range(40):
+        draw = np.random.default_rng(2000 + seed)
+        strength = draw.normal(0, 1, arms)
+        decided = np.repeat(draw.choice([0.02, 0.98], (60, 1)), arms, axis=1)
+        following = 1 / (1 + np.exp(-2.5 * np.repeat(strength[None], 20, axis=0)))
+        chances = np.concatenate([decided, following, np.full((20, arms), 0.5)])
+        passes = draw.binomial(repeats, chances).astype(np.intp)
+        found = estimate_information(passes, np.full(chances.shape, repeats, dtype=np.intp))
+        kept = order_tasks(found, np.ones(100), [None] * 100).keep(20)
+        follow.append(np.mean((kept >= 60) & (kept < 80)))
+
+    assert np.mean(follow) >= 0.8
+
+
 def test_where_families_differ_few_runs_choose_better_by_them() -> None:
     """One arm that ran every task once says little about a task, and more about its family."""
     products, squares = {"tasks": 0.0, "families": 0.0}, 0.0

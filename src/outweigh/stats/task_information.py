@@ -10,6 +10,7 @@ of the t statistic. Both figures are estimates from few runs, so both are shrunk
 """
 
 from collections.abc import Sequence
+from math import sqrt
 
 import numpy as np
 from msgspec import Struct
@@ -23,6 +24,12 @@ LEAST_CORRELATION, MOST_CORRELATION = 0.05, 0.95
 
 LEAST_RELIABILITY = 0.5
 """Which arms are better must be known at least so well before a task is said to follow them or not."""
+
+LEAST_EXCESS = 0.5
+"""Residuals are taken for at least this part of the noise of runs, however well so few of them fit."""
+
+ROUNDS = 20
+"""More than enough for the scatter of slopes to settle."""
 
 
 class TaskInformation(Struct, frozen=True, kw_only=True):
@@ -55,11 +62,11 @@ def estimate_information(passes: Counts, runs: Counts, strata: Sequence[str | No
     variance = expected_variance(passes.sum(axis=1), runs.sum(axis=1), strata)
     mean = float(variance.mean())
     usual = variance / mean if mean > 0 else np.zeros(len(variance))
-    slope, error = _slopes(passes, runs, variance)
+    slope, error, excess = _slopes(passes, runs, variance)
     # Two arms leave nothing to see how far slopes scatter beyond the noise of runs.
     several = (runs > 0).sum(axis=1) > 2
-    gain = _shrink(np.where(several, slope, np.nan), error, usual)
-    return TaskInformation(variance=variance, gain=gain, slope=slope, slope_error=error)
+    gain = _shrink(np.where(several, slope, np.nan), error * sqrt(max(LEAST_EXCESS, excess)), usual)
+    return TaskInformation(variance=variance, gain=gain, slope=slope, slope_error=error * sqrt(max(1.0, excess)))
 
 
 def expected_variance(passes: Counts, runs: Counts, strata: Sequence[str | None] = ()) -> Values:
@@ -109,11 +116,12 @@ def usual_rates(rates: Values, strata: Sequence[str | None]) -> Values:
     return clipped
 
 
-def _slopes(passes: Counts, runs: Counts, variance: Values) -> tuple[Values, Values]:
-    """The regression of each task's pass rates on what the same arms reach on the other tasks, and its error.
+def _slopes(passes: Counts, runs: Counts, variance: Values) -> tuple[Values, Values, float]:
+    """The regression of each task's pass rates on what the same arms reach on the other tasks, its error, the excess.
 
-    The error is that of the runs, times what the residuals of all tasks together show beyond it: arms that are good
-    at some tasks and not at others.
+    The error is that of the runs. The excess is how many times the residuals of all tasks together have the variance
+    that runs explain: more where arms are good at some tasks and not at others, less where much of the pass variance is
+    between arms and so on the line.
     """
     known = runs > 0
     rates = np.divide(passes, runs, out=np.zeros(runs.shape), where=known)
@@ -130,11 +138,11 @@ def _slopes(passes: Counts, runs: Counts, variance: Values) -> tuple[Values, Val
     residual = ((moved - np.nan_to_num(slope)[:, None] * centred) ** 2).sum(axis=1)
     free = np.where(usable, arms - 2, 0)
     expected = float((variance * per_run.sum(axis=1) * free / np.maximum(arms, 1)).sum())
-    excess = max(1.0, float(residual[free > 0].sum()) / expected) if expected > 0 else 1.0
+    excess = float(residual[free > 0].sum()) / expected if expected > 0 else 1.0
     error = np.full(len(arms), np.nan)
-    noise = excess * variance * (centred**2 * per_run).sum(axis=1)
+    noise = variance * (centred**2 * per_run).sum(axis=1)
     np.divide(np.sqrt(noise), spread, out=error, where=usable)
-    return slope, error
+    return slope, error, excess
 
 
 def level_reliability(passes: Counts, runs: Counts, variance: Values) -> float:
@@ -155,16 +163,22 @@ def _centre(values: Values, known: NDArray[np.bool_], arms: Counts) -> Values:
 
 
 def _shrink(slope: Values, error: Values, usual: Values) -> Values:
-    """Each slope, drawn to what a task of its variance usually has, as far as error explains how far it is off."""
-    known = np.isfinite(slope) & (error > 0)
+    """Each slope, drawn to what a task of its variance usually has, as far as error explains how far it is off.
+
+    Slopes scatter in proportion to what is usual: a task that is nearly always passed cannot follow arms by much. The
+    scatter is the one that makes the deviations, weighted by how well they are known, as large as they are (moments).
+    """
+    known = np.isfinite(slope) & (error > 0) & (usual > 0)
     if not known.any():
         return usual
-    noise = error[known] ** 2
-    weight = 1 / noise
-    beyond = float((weight * ((slope[known] - usual[known]) ** 2 - noise)).sum() / weight.sum())
+    off = (slope[known] - usual[known]) / usual[known]
+    noise = (error[known] / usual[known]) ** 2
+    scatter = 0.0
+    for _ in range(ROUNDS):
+        weight = 1 / (scatter + noise) ** 2
+        scatter = max(0.0, float((weight * (off**2 - noise)).sum() / weight.sum()))
     gain: Values = usual.copy()
-    if beyond > 0:
-        gain[known] += beyond / (beyond + noise) * (slope[known] - usual[known])
+    gain[known] *= 1 + scatter / (scatter + noise) * off
     return gain
 
 
