@@ -2,9 +2,9 @@
 
     python -m scripts.install_public_runs FOLDER
 
-AgentDojo (MIT) shipped the runs of its paper with its sources up to 0.1.29: twenty-one agents on the same 97 tasks, once
-as they are, and once for every injection that an attacker puts in. What is there already is left alone. Sources that
-cannot be had must not stop a build: tests that need them say so.
+The sources of AgentDojo 0.1.26 (MIT) hold the runs of its paper; later ones do not. Twenty-one agents did the same 97
+tasks once as they are, and once for every injection that an attacker puts in. What is there already is left alone.
+Sources that cannot be had must not stop a build: tests that need them say so.
 """
 
 import os

@@ -60,6 +60,7 @@ PLACES = {
     "interop/test_fuzz.py": "slow",
     "mining/test_proof.py": "slow",
     "packaging": "slow",
+    "public_data/test_chosen_by_many_agents.py": "slow",
     "agents/test_acp.py": "slow",
     "architecture/test_command_line.py": "slow",
     "architecture/test_public_api.py": "slow",

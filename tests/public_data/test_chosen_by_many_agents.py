@@ -1,4 +1,4 @@
-"""Twenty-one public agents on the 97 tasks of AgentDojo: half the tasks, chosen by some of them, on pairs of the others.
+"""Twenty-one public agents on the 97 tasks of AgentDojo: half the tasks, chosen by some, on pairs of the others.
 
 Every pair of agents is judged, by tasks that other agents chose. Most pairs really differ. Ties are broken at random.
 `make samples` fetches the runs.
