@@ -30,11 +30,13 @@ class Matrix(Struct, frozen=True, kw_only=True):
 
     @property
     def passes(self) -> Counts:
-        return np.nansum(self.passed, axis=2).astype(np.intp)
+        number: Counts = np.nansum(self.passed, axis=2).astype(np.intp)
+        return number
 
     @property
     def runs(self) -> Counts:
-        return np.isfinite(self.passed).sum(axis=2).astype(np.intp)
+        number: Counts = np.isfinite(self.passed).sum(axis=2).astype(np.intp)
+        return number
 
 
 def _read(name: str) -> Matrix:
