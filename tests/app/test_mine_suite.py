@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,36 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert overlay_mounts_below(temporary) == []
     assert list(temporary.iterdir()) == []
+
+
+@needs("bubblewrap")
+def test_a_program_that_all_installations_need_and_that_is_missing_ends_it_at_once(tmp_path: Path) -> None:
+    """The Python that started this one has no uv beside it, and neither has the path of these commands."""
+    python = Path(sys._base_executable)  # type: ignore[attr-defined]
+    if python.with_name("uv").exists():
+        pytest.skip("there is a uv beside the system's Python")
+    repository = Repository(tmp_path / "kettle")
+    repository.commit({"requirements.txt": "tea\n", "kettle.py": "", "tests/test_kettle.py": "import kettle\n"})
+    boils = "def test_boils():\n    assert kettle.boils\n"
+    repository.commit({"kettle.py": "boils = True\n", "tests/test_kettle.py": f"import kettle\n\n\n{boils}"})
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("git", "bwrap", "sh"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    found = [path for path in sys.path if path]
+    done = subprocess.run(
+        [python, "-m", "outweigh", "init", "mined", "--from-git", repository.folder],
+        env={"PATH": str(programs), "PYTHONPATH": ":".join(found), "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "uv is not installed, which installs Python packages; run `pip install uv`." in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "mined").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Claims about installing dependencies, in real sandboxes and without any registry."""
 
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,9 +13,16 @@ import pytest
 from tests.mining.small_packages import write_project
 from tests.prerequisites import needs, require
 
-from outweigh.mining.dependencies import DependencyError, DependencyOptions, DependencySet, InstalledDependencies
+from outweigh.mining.dependencies import (
+    SYSTEM_PATH,
+    DependencyError,
+    DependencyOptions,
+    DependencySet,
+    InstalledDependencies,
+)
 from outweigh.mining.dependency_cache import DependencyCache
-from outweigh.mining.install_dependencies import InstallLimits, InstallSetting, find_uv
+from outweigh.mining.install_dependencies import InstallLimits, InstallSetting
+from outweigh.mining.install_tools import find_uv, missing_tool
 from outweigh.mining.plan_dependencies import plan_dependencies
 from outweigh.mining.pythons import find_pythons
 from outweigh.ports.sandboxes import Mount
@@ -218,6 +226,28 @@ class TestContainment:
         assert "\n" not in str(raised.value)
         assert [path.name for path in folder.iterdir()] == [".work"]
         assert sorted(path.name for path in (folder / ".work").iterdir()) == ["cache", "k1.lock"]
+
+
+@pytest.mark.parametrize(
+    ("command", "in_image", "named"),
+    [
+        ("no-such-program of the repository", False, None),
+        ("git --version", False, None),
+        ("CARGO_HOME=/x cargo-of-nobody fetch", False, None),
+        ("CARGO_HOME=/opt/x CARGO_NET_OFFLINE=true cargo fetch", False, "cargo"),
+        ("true && cargo fetch", False, "cargo"),
+        ("cargo fetch", True, None),
+    ],
+)
+def test_a_program_that_installs_and_that_sandboxes_lack_is_named_with_the_way_out(
+    command: str, in_image: bool, named: str | None
+) -> None:
+    if named is not None and shutil.which(named, path=SYSTEM_PATH) is not None:
+        pytest.skip(f"this machine has {named} for sandboxes")
+    said = missing_tool([command], in_image=in_image)
+
+    assert (said is None) is (named is None)
+    assert said is None or (said.startswith(f"{named} is not in /usr/local/bin, ") and "an --image" in said)
 
 
 class TestCache:

@@ -16,12 +16,13 @@ from tests.prerequisites import require
 
 from outweigh.engine.checks.check_sandbox import TESTS_MOUNT
 from outweigh.mining.candidate import Candidate
-from outweigh.mining.dependencies import DependencyError, InstalledDependencies
+from outweigh.mining.dependencies import DependencyError, InstalledDependencies, MissingToolError
 from outweigh.mining.proof import FailedProof, ProvenTask, prove
 from outweigh.mining.proof_fault import ProofFault
 from outweigh.mining.runners.detect import detect_runner
 from outweigh.mining.task_writer import write_task_folder
 from outweigh.mining.time_limits import GreenTimes, ProofLimits
+from outweigh.mining.try_candidate import CandidateTries
 from outweigh.ports.sandboxes import Sandbox, SandboxRequest
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
@@ -287,6 +288,22 @@ def test_dependencies_that_cannot_be_installed_are_a_reason(tmp_path: Path) -> N
     assert (failed.fault, failed.detail) == (ProofFault.SETUP_FAILED, "there is no such package")
     assert isinstance(unknown, FailedProof)
     assert unknown.fault is ProofFault.NO_RUNNER
+
+
+def test_a_missing_program_of_the_machine_is_not_the_fault_of_the_candidate(tmp_path: Path) -> None:
+    def fail(_candidate: Candidate, _base: Path) -> InstalledDependencies:
+        raise MissingToolError("uv is not installed")
+
+    history = make_history(tmp_path / "repository", BASE, FIX)
+    with open_proofs(history, tmp_path / "scratch", None) as context:
+        tries = CandidateTries(
+            proof=replace(context, install=fail), suite=tmp_path / "mined", settings="as-usual", families={}
+        )
+        found = tries.attempt(history.candidate())
+
+    assert found is not None
+    assert (found.reason, found.detail) == (ProofFault.TOOL_MISSING.value, "uv is not installed")
+    assert found.may_be_retried
 
 
 def test_eight_proofs_at_once_give_the_same_results_as_one(tmp_path: Path, with_pytest: InstalledDependencies) -> None:

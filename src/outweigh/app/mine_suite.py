@@ -20,12 +20,14 @@ from outweigh.app.suite_size import points_to_see, tasks_to_see
 from outweigh.errors import UsageError
 from outweigh.mining.candidate import HistoryScan
 from outweigh.mining.change_rules import HistorySettings
-from outweigh.mining.dependencies import DependencyOptions
+from outweigh.mining.dependencies import DependencyError, DependencyOptions
 from outweigh.mining.family import families
 from outweigh.mining.history import explain, scan_history
+from outweigh.mining.install_tools import missing_tool
 from outweigh.mining.journal import JOURNAL_FILE, CandidateState, MinedCandidate, MiningJournal
 from outweigh.mining.mine_candidates import MiningLoop, MiningProgress, count_kept, mine_candidates, spread_candidates
-from outweigh.mining.repository import open_history
+from outweigh.mining.plan_dependencies import plan_for_commit
+from outweigh.mining.repository import HistoryRepository, open_history
 from outweigh.mining.training_cutoff import training_cutoff
 from outweigh.mining.try_candidate import MiningSetting, open_mining
 from outweigh.model.base import SafeName
@@ -75,6 +77,11 @@ class MineRequest:
     def training_cutoff(self) -> date | None:
         """The day before which the model may know the solutions, as stated by the user or by the model's maker."""
         return self.cutoff or (None if self.model is None else training_cutoff(self.model))
+
+    @property
+    def dependency_options(self) -> DependencyOptions:
+        """What the user says about dependencies."""
+        return DependencyOptions(setup=self.setup, python=self.python, in_image=self.image is not None)
 
     def settings_hash(self) -> str:
         """Identifies how candidates are tried: results of other commands or other limits do not count."""
@@ -144,6 +151,7 @@ def mine_suite(request: MineRequest, *, listen: Listen | None = None, signals: S
     with open_history(request.repository, request.ref) as repository:
         scan = scan_history(repository, request.history_settings())
         refuse_without_candidates(request, scan)
+        _refuse_without_tools(request, repository, scan)
         wanted = _wanted_tasks(request)
         sub_systems = families(scan.candidates)
         rewriter = None if request.rewrite is None else InstructionRewriter(request.rewrite, signals)
@@ -191,7 +199,7 @@ def _mining_setting(request: MineRequest, signals: StopSignals, sub_systems: Map
         families=sub_systems,
         sandboxes=sandboxes,
         test=request.test,
-        options=DependencyOptions(setup=request.setup, python=request.python),
+        options=request.dependency_options,
         image=request.image,
         allow_hosts=request.allow_hosts,
         cancel=signals.cancel,
@@ -233,6 +241,22 @@ def refuse_without_candidates(request: MineRequest, scan: HistoryScan) -> None:
         f"nothing to make tasks of{f' ({most})' if most else ''}.{older} Look at others with --since and --until, "
         "allow larger changes with --most-files and --most-lines, or write tasks by hand: `outweigh init SUITE`."
     )
+
+
+def _refuse_without_tools(request: MineRequest, history: HistoryRepository, scan: HistoryScan) -> None:
+    """Raise UsageError where this machine lacks what would install the dependencies of the newest candidate.
+
+    Others would fail as well, one after the other, and none of them would be at fault.
+    """
+    newest = max(scan.candidates, key=lambda each: each.date)
+    try:
+        wanted = plan_for_commit(history, newest.fix, newest.date, request.dependency_options)
+    except DependencyError:
+        return  # it is said of that candidate, which may be the only one
+    if wanted is None:
+        return
+    if (missing := missing_tool(wanted.commands, in_image=request.image is not None)) is not None:
+        raise UsageError(f"what the tests of {newest.short} need cannot be installed: {missing}")
 
 
 @contextmanager

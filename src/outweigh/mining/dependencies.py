@@ -68,3 +68,7 @@ class DependencyError(Exception):
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
         self.output = output
+
+
+class MissingToolError(DependencyError):
+    """This machine lacks the program that would install them, so that nothing is known of the commit."""

@@ -7,7 +7,6 @@ it is installed and could write to them, so no other repository uses them.
 
 import os
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,9 @@ from outweigh.mining.dependencies import (
     DependencyError,
     DependencySet,
     InstalledDependencies,
+    MissingToolError,
 )
+from outweigh.mining.install_tools import find_uv, missing_tool
 from outweigh.mining.python_plan import PYTHON_INSIDE, VENV, VERSION_VARIABLES
 from outweigh.mining.registries import node_registry, python_index, registry_hosts, registry_variables
 from outweigh.model.failure import detail_line
@@ -112,11 +113,12 @@ def install(
 ) -> tuple[InstalledDependencies, tuple[str, ...]]:
     """Install into `place.folder`; returns what was installed, and the commands that did it.
 
-    Raises DependencyError with the reason of the first list of commands where all fail.
+    Raises MissingToolError where a program is not there, and else DependencyError with the reason of the first list of
+    commands where all fail.
     """
     first: DependencyError | None = None
-    if find_uv() is None and any(command.startswith("uv ") for command in wanted.commands):
-        raise DependencyError("uv is not installed, which installs Python packages; run `pip install uv`.")
+    if (missing := missing_tool(wanted.commands, in_image=setting.image is not None)) is not None:
+        raise MissingToolError(missing)
     for commands in (wanted.commands, *wanted.fallbacks):
         try:
             _prepare(place, base_tree)
@@ -181,15 +183,6 @@ def _request(place: InstallPlace, setting: InstallSetting, egress: RunEgress, ca
         mounts=tuple(mounts),
         disk_mb=setting.limits.disk_mb,
     )
-
-
-def find_uv() -> Path | None:
-    """The program uv: beside the Python that runs outweigh, or on the PATH."""
-    beside = Path(sys.executable).with_name("uv")
-    if os.access(beside, os.X_OK):
-        return beside
-    found = shutil.which("uv")
-    return None if found is None else Path(found).resolve()
 
 
 def install_variables(wanted: DependencySet, place: InstallPlace, setting: InstallSetting) -> dict[str, str]:

@@ -11,7 +11,7 @@ from outweigh.engine.preflight import PreflightContext, TaskTries, try_task
 from outweigh.errors import quote_names
 from outweigh.mining.candidate import Candidate
 from outweigh.mining.choose_tests import ChosenTests, TestEvidence, choose_tests, needs_own_tests
-from outweigh.mining.dependencies import DependencyError
+from outweigh.mining.dependencies import DependencyError, MissingToolError
 from outweigh.mining.leaks import find_leak
 from outweigh.mining.proof_bench import ProofBench, ProofContext, set_up_bench
 from outweigh.mining.proof_fault import ProofFault, UnprovenError
@@ -64,7 +64,8 @@ def prove(candidate: Candidate, context: ProofContext) -> ProvenTask | FailedPro
     except UnprovenError as outcome:
         return FailedProof(candidate=candidate, fault=outcome.fault, detail=outcome.detail)
     except DependencyError as fault:
-        return FailedProof(candidate=candidate, fault=ProofFault.SETUP_FAILED, detail=str(fault))
+        kind = ProofFault.TOOL_MISSING if isinstance(fault, MissingToolError) else ProofFault.SETUP_FAILED
+        return FailedProof(candidate=candidate, fault=kind, detail=str(fault))
     except UnsupportedFilesError as fault:
         return FailedProof(candidate=candidate, fault=ProofFault.UNSUPPORTED_FILES, detail=str(fault))
     except SolutionFailedError as fault:

@@ -7,6 +7,7 @@ class ProofFault(StrEnum):
     """Why a candidate could not be proven, in the words of the table at the end."""
 
     SETUP_FAILED = "its dependencies cannot be installed"
+    TOOL_MISSING = "the program that installs its dependencies is missing"
     NO_RUNNER = "no test runner was found"
     FIX_NOT_GREEN = "its tests do not pass after the change"
     TESTS_NOT_RUN = "none of its changed tests is run"

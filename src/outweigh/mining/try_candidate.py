@@ -36,6 +36,7 @@ from outweigh.workspace.trash import remove_tree
 DEPENDENCIES_FOLDER = "dependencies"
 _SCRATCH = "mining"
 _LABEL = "outweigh-mining:"
+_FAULTS_OF_THE_MACHINE = (ProofFault.SANDBOX_FAILED.value, ProofFault.TOOL_MISSING.value)
 
 FindTyped = Callable[[Candidate], Sequence[str]]
 Rewrite = Callable[[TaskInstruction, ChangedCode], TaskInstruction]
@@ -137,7 +138,7 @@ class CandidateTries:
             test_seconds=None if proven is None else round(proven.test_seconds, 3),
             interface=interface,
             dependencies=None if proven is None else proven.dependencies,
-            may_be_retried=reason == ProofFault.SANDBOX_FAILED.value,
+            may_be_retried=reason in _FAULTS_OF_THE_MACHINE,
         )
 
 
@@ -194,7 +195,7 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
     cache = DependencyCache(setting.suite / DEPENDENCIES_FOLDER, installing)
 
     named = setting.test is not None and "pytest" in setting.test
-    options = replace(setting.options, in_image=setting.image is not None, needs_pytest=named)
+    options = replace(setting.options, needs_pytest=named)
 
     def install(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
         before = plan_for_commit(history, candidate.base, candidate.date, options)
