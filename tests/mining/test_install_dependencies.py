@@ -270,6 +270,36 @@ class TestCache:
 
         assert (tmp_path / "dependencies/.work/cache/count").read_text() == "x\n"
 
+    def test_where_a_lock_cannot_be_installed_each_month_has_its_own_and_the_lock_is_tried_once(
+        self, tmp_path: Path, setting: InstallSetting
+    ) -> None:
+        cache, tree = DependencyCache(tmp_path / "dependencies", setting), small_tree(tmp_path)
+        locked = by_command("echo x >> /opt/cache/count; exit 1", "locked")
+        may, june = by_command("echo 5 > /opt/dependencies/month", "may"), by_command("exit 1", "june")
+
+        installed = cache.get(replace(locked, otherwise=may), tree)
+        with pytest.raises(DependencyError, match="echo x >> /opt/cache/count; exit 1"):
+            cache.get(replace(locked, otherwise=june), tree)
+
+        assert (installed.key, (installed.folder / "month").read_text()) == ("may", "5\n")
+        assert (tmp_path / "dependencies/.work/cache/count").read_text() == "x\n"
+
+    def test_copies_of_the_project_are_hidden_from_each_commit_to_which_they_are_later(
+        self, tmp_path: Path, setting: InstallSetting
+    ) -> None:
+        """Commits before and after a release may share what is installed."""
+        cache, tree = DependencyCache(tmp_path / "dependencies", setting), small_tree(tmp_path)
+        inside = "node_modules/mocha/node_modules/kettle"
+        package = '{"name": "kettle", "version": "2.0.0"}'
+        wanted = replace(
+            by_command(f"mkdir -p {inside} && echo '{package}' > {inside}/package.json"), names={"node": "kettle"}
+        )
+
+        after = cache.get(replace(wanted, project_version="3.0.0"), tree)
+        before = cache.get(replace(wanted, project_version="1.9.0"), tree)
+
+        assert (after.hidden, before.hidden) == ((), (f"node/{inside}",))
+
     def test_an_interrupted_installation_leaves_nothing_and_can_be_made_again(
         self, tmp_path: Path, setting: InstallSetting
     ) -> None:

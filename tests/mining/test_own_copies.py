@@ -1,17 +1,29 @@
 """Claims about code of the project itself among its dependencies."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from outweigh.mining.own_copies import connect_project, later_copies, move_node_modules, site_packages, system_copies
+from outweigh.mining.own_copies import (
+    connect_project,
+    installed_copies,
+    later_copies,
+    move_node_modules,
+    site_packages,
+    system_copies,
+)
 
 
 def node_package(folder: Path, name: str, version: str | None) -> None:
     folder.mkdir(parents=True)
     stated = {"name": name} if version is None else {"name": name, "version": version}
     (folder / "package.json").write_text(json.dumps(stated))
+
+
+def later(copies: Iterator[tuple[str, str]], version: str | None) -> list[str]:
+    return list(later_copies(dict(copies), version))
 
 
 class TestLaterCopies:
@@ -34,18 +46,19 @@ class TestLaterCopies:
         node_package(tmp_path / place, "commander", copy)
         node_package(tmp_path / "node/node_modules/commander-fork", "commander-fork", "99.0.0")
 
-        assert list(later_copies(tmp_path, {"node": "commander"}, own)) == ([place] if is_hidden else [])
+        assert later(installed_copies(tmp_path, {"node": "commander"}), own) == ([place] if is_hidden else [])
 
     def test_a_name_with_a_scope_is_found(self, tmp_path: Path) -> None:
         node_package(tmp_path / "node/node_modules/@tea/kettle", "@tea/kettle", "3.0.0")
 
-        assert list(later_copies(tmp_path, {"node": "@tea/kettle"}, "2.0.0")) == ["node/node_modules/@tea/kettle"]
+        copies = installed_copies(tmp_path, {"node": "@tea/kettle"})
+        assert later(copies, "2.0.0") == ["node/node_modules/@tea/kettle"]
 
     def test_vendored_copies_of_a_python_package_are_hidden(self, tmp_path: Path) -> None:
         (tmp_path / "venv/lib/python3.11/site-packages/pip/_vendor/tea_kettle").mkdir(parents=True)
         (tmp_path / "venv/lib/python3.11/site-packages/tea_kettle_plugin").mkdir()
 
-        found = list(later_copies(tmp_path, {"python": "Tea.Kettle"}, "1.0"))
+        found = later(installed_copies(tmp_path, {"python": "Tea.Kettle"}), "1.0")
 
         assert found == ["venv/lib/python3.11/site-packages/pip/_vendor/tea_kettle"]
 
@@ -64,21 +77,20 @@ class TestSystemCopies:
         node_package(tmp_path / "lib/node_modules/npm/node_modules/kettle", "kettle", "0.9.0")
         names = {"python": "kettle", "node": "kettle"}
 
-        later = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "1.0.0", tmp_path)]
-        earlier = [str(Path(path).relative_to(tmp_path)) for path in system_copies(names, "3.0.0", tmp_path)]
+        before, after = (
+            [str(Path(path).relative_to(tmp_path)) for path in later(system_copies(names, tmp_path), version)]
+            for version in ("1.0.0", "3.0.0")
+        )
 
         vendored = "lib/python3/dist-packages/other/_vendor/kettle"
         unversioned = [
             "local/lib/python3.11/site-packages/kettle.py",
             "local/lib/python3.11/site-packages/__pycache__/kettle.cpython-311.pyc",
         ]
-        assert later == [
-            "share/nodejs/kettle",
-            vendored,
-            "lib/python3/dist-packages/kettle",
-            *unversioned,
-        ]
-        assert earlier == [vendored, *unversioned]
+        assert before == sorted(
+            ["share/nodejs/kettle", vendored, "lib/python3/dist-packages/kettle", *unversioned],
+        )
+        assert after == sorted([vendored, *unversioned])
 
 
 class TestConnecting:

@@ -157,6 +157,9 @@ class TestNode:
         assert locked.commands == ("npm ci",)
         assert free.commands == ("npm install --no-save --before=2023-06-01",)
         assert ("npm install --no-save",) in free.fallbacks
+        assert locked.fallbacks == (("npm ci --ignore-scripts",),)
+        assert locked.otherwise is not None
+        assert locked.otherwise.commands == free.commands
         assert (free.names, free.project_version) == ({"node": "kettle"}, "2.0.0")
 
 
@@ -206,6 +209,27 @@ class TestKey:
             for each in ("1.0.0", "1.1.0")
         )
         assert first == second
+
+    @pytest.mark.parametrize(
+        "files",
+        [
+            {"package.json": '{"name": "kettle"}', "package-lock.json": '{"lockfileVersion": 3}'},
+            {"pyproject.toml": PYPROJECT, "uv.lock": "version = 1\n"},
+            {"go.mod": "module x"},
+            {"go.mod": "module x", "package.json": '{"name": "x"}', "package-lock.json": '{"lockfileVersion": 3}'},
+        ],
+        ids=["npm", "uv", "go", "go and npm"],
+    )
+    def test_what_a_lock_file_decides_is_the_same_in_every_month(self, files: Mapping[str, str]) -> None:
+        may, june = planned(files), planned(files, day="2023-06-10")
+
+        assert may.key == june.key
+        assert (may.otherwise and may.otherwise.key) != (june.otherwise and june.otherwise.key) or not may.otherwise
+
+    def test_where_a_part_has_no_lock_the_month_counts(self) -> None:
+        files = {"pyproject.toml": PYPROJECT, "package.json": "{}", "package-lock.json": '{"lockfileVersion": 3}'}
+
+        assert planned(files).key != planned(files, day="2023-06-10").key
 
     @pytest.mark.parametrize(
         ("files", "more"),

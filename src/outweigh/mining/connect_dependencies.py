@@ -10,7 +10,7 @@ from pathlib import Path
 from outweigh.mining.dependencies import DEPENDENCIES_INSIDE, SYSTEM_PATH, DependencySet, InstalledDependencies
 from outweigh.mining.own_copies import (
     connect_project,
-    later_copies,
+    installed_copies,
     move_node_modules,
     new_folder,
     site_packages,
@@ -77,15 +77,15 @@ def connect_dependencies(wanted: DependencySet, base_tree: Path, place: InstallP
     variables |= _download_variables(folder)
     if _keep_generated(workspace, base_tree, folder / "generated"):
         setup.append(f"cp -R {_GENERATED_INSIDE}/. .")
-    hidden = [*later_copies(folder, wanted.names, wanted.project_version)]
+    copies = dict(installed_copies(folder, wanted.names))
     if place.shows_system:
-        hidden += system_copies(wanted.names, wanted.project_version)
+        copies |= system_copies(wanted.names)
     return InstalledDependencies(
         key=wanted.key,
         folder=folder,
         variables={"PATH": ":".join(path), **variables},
         setup=tuple(setup),
-        hidden=tuple(sorted(hidden)),
+        copies=copies,
     )
 
 

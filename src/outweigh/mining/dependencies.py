@@ -29,9 +29,11 @@ class DependencySet:
     """What is to be installed for a commit. `key` is a hash of all the rest: manifests, commands, date, interpreter.
 
     `before` is the day after which released versions are ignored. `fallbacks` are other lists of commands, tried one
-    after the other where `commands` fail. `interpreter` is the Python of this machine that is used. `names` are those
-    of the project itself, by ecosystem (`python`, `node`). `notes` are for the recipe. `connect` are commands that the
-    workspace of this commit needs beside those that all with the same key share.
+    after the other where `commands` fail, and `otherwise` is what is installed where all of them do: a lock file
+    decides the same for every commit that has it, and only what is installed without it depends on the day.
+    `interpreter` is the Python of this machine that is used. `names` are those of the project itself, by ecosystem
+    (`python`, `node`). `notes` are for the recipe. `connect` are commands that the workspace of this commit needs
+    beside those that all with the same key share.
     """
 
     key: str
@@ -40,6 +42,7 @@ class DependencySet:
     before: str | None
     version: str | None = None
     fallbacks: tuple[tuple[str, ...], ...] = ()
+    otherwise: "DependencySet | None" = None
     interpreter: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     project_version: str | None = None
@@ -52,13 +55,15 @@ class InstalledDependencies:
     """Dependencies that are ready on this machine.
 
     `variables` are for commands that use them. `setup` are commands that connect a workspace with them, such as a
-    link. `hidden` are paths below the folder that contain later code of the project itself.
+    link. `copies` are paths that contain code of the project itself, with the version where one is known: below the
+    folder, or full ones of this machine's system. `hidden` are those that are later than the commit.
     """
 
     key: str
     folder: Path
     variables: Mapping[str, str] = field(default_factory=dict)
     setup: tuple[str, ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
 
 

@@ -16,8 +16,10 @@ from threading import Event, Lock
 import msgspec
 
 from outweigh.mining.connect_dependencies import InstallPlace
-from outweigh.mining.dependencies import DependencyError, DependencySet, InstalledDependencies
+from outweigh.mining.dependencies import DependencyError, DependencySet, InstalledDependencies, MissingToolError
 from outweigh.mining.install_dependencies import InstallSetting, install
+from outweigh.mining.own_copies import later_copies
+from outweigh.mining.plan_dependencies import FELL_BACK
 from outweigh.mining.pythons import InstalledPython, copy_python, find_pythons
 from outweigh.mining.shared_files import share_files
 from outweigh.model.toml_writer import write_toml
@@ -38,7 +40,7 @@ class DependencyRecipe(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
     notes: list[str] = []
     setup: list[str] = []
-    hidden: list[str] = []
+    copies: dict[str, str] = {}
     variables: dict[str, str] = {}
     manifests: dict[str, str] = {}
 
@@ -54,8 +56,19 @@ class DependencyCache:
 
     def get(self, wanted: DependencySet, base_tree: Path) -> InstalledDependencies:
         """The installed dependencies; raise DependencyError where they cannot be installed, each time at once."""
-        found = self._installed(wanted.key) or self._installed_now(wanted, base_tree)
-        return replace(found, setup=(*found.setup, *wanted.connect))
+        try:
+            found = self._installed(wanted.key) or self._installed_now(wanted, base_tree)
+        except MissingToolError:
+            raise
+        except DependencyError as fault:
+            if wanted.otherwise is None or self._setting.cancel.is_set():
+                raise
+            try:
+                return self.get(wanted.otherwise, base_tree)
+            except DependencyError:
+                raise fault from None  # what was wanted at first says most
+        hidden = later_copies(found.copies, wanted.project_version)
+        return replace(found, setup=(*found.setup, *wanted.connect), hidden=hidden)
 
     def _installed_now(self, wanted: DependencySet, base_tree: Path) -> InstalledDependencies:
         with _held_lock(self._folder / _WORK_FOLDER / f"{wanted.key}.lock", self._setting.cancel):
@@ -78,7 +91,7 @@ class DependencyCache:
             folder=folder,
             variables=known.variables,
             setup=tuple(known.setup),
-            hidden=tuple(known.hidden),
+            copies=known.copies,
         )
 
     def _install(self, wanted: DependencySet, base_tree: Path) -> InstalledDependencies:
@@ -126,8 +139,8 @@ class DependencyCache:
     def _write_recipe(self, wanted: DependencySet, installed: InstalledDependencies, commands: tuple[str, ...]) -> None:
         dates = [found[1] for command in commands if (found := _DATE_OPTION.search(command))]
         notes = list(wanted.notes)
-        if commands != wanted.commands:
-            notes.append("The first choice of commands failed; these are a fallback.")
+        if commands != wanted.commands and FELL_BACK not in notes:
+            notes.append(FELL_BACK)
         if not dates:
             notes.append("The versions are not limited to those of the commit's time, except by lock files.")
         recipe = DependencyRecipe(
@@ -138,7 +151,7 @@ class DependencyCache:
             version=wanted.version,
             notes=notes,
             setup=list(installed.setup),
-            hidden=list(installed.hidden),
+            copies=dict(installed.copies),
             variables=dict(installed.variables),
             manifests=dict(wanted.manifests),
         )

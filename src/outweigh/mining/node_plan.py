@@ -15,6 +15,8 @@ _RELEVANT = (
     *("name", "dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "overrides"),
     *("resolutions", "workspaces", "bundleDependencies", "engines"),
 )
+LOCKED_ATTEMPTS = 2
+"""So many of the attempts do what a lock file says, where there is one."""
 _INSTALL_SCRIPTS = ("preinstall", "install", "postinstall", "prepare")
 
 

@@ -131,18 +131,22 @@ def _strip_description(metadata: Path) -> None:
         _replace_file(metadata, kept)
 
 
-def later_copies(folder: Path, names: Mapping[str, str], version: str | None) -> Iterator[str]:
-    """Paths below the folder with code of the project itself that is later than its version at the commit.
+def later_copies(copies: Mapping[str, str], version: str | None) -> tuple[str, ...]:
+    """The paths of copies that are later than the project's version at a commit.
 
     A copy whose version is unknown, or a project without a version, counts as later.
     """
+    return tuple(sorted(path for path, copied in copies.items() if not _is_earlier(copied, version)))
+
+
+def installed_copies(folder: Path, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Paths below the folder with code of the project itself, and the version of each; empty where it is unknown."""
     if "node" in names:
         for path in _folders(folder, f"node_modules/{names['node']}"):
-            if not _is_earlier(_package_version(path), version):
-                yield path.relative_to(folder).as_posix()
+            yield path.relative_to(folder).as_posix(), _package_version(path)
     if "python" in names:
         module = normal_name(names["python"]).replace("-", "_")
-        yield from (path.relative_to(folder).as_posix() for path in _vendored(folder, module))
+        yield from ((path.relative_to(folder).as_posix(), "") for path in _vendored(folder, module))
 
 
 def _vendored(folder: Path, module: str) -> Iterator[Path]:
@@ -151,22 +155,21 @@ def _vendored(folder: Path, module: str) -> Iterator[Path]:
         yield from _folders(folder, f"{place}/{module}")
 
 
-def system_copies(names: Mapping[str, str], version: str | None, root: Path = Path("/usr")) -> Iterator[str]:
-    """Paths of this machine's system, which sandboxes show, with code of the project that may be later."""
+def system_copies(names: Mapping[str, str], root: Path = Path("/usr")) -> Iterator[tuple[str, str]]:
+    """Paths of this machine's system, which sandboxes show, with code of the project; and the version of each."""
     if "node" in names:
         for place in ("share/nodejs", "lib/node_modules", "local/lib/node_modules"):
             for path in _folders(root / place, names["node"]):
-                if not _is_earlier(_package_version(path), version):
-                    yield str(path)
+                yield str(path), _package_version(path)
     if "python" in names:
         module = normal_name(names["python"]).replace("-", "_")
         for packages in sorted(path for pattern in _SYSTEM_PACKAGES for path in root.glob(pattern)):
-            yield from map(str, _vendored(packages, module))
+            yield from ((str(path), "") for path in _vendored(packages, module))
             own = _distribution(packages, names["python"])
-            if own is not None and _is_earlier(own.name.removesuffix(".dist-info").rpartition("-")[2], version):
-                continue
-            yield from (str(path) for name in (module, f"{module}.py") if (path := packages / name).exists())
-            yield from map(str, sorted(packages.glob(f"__pycache__/{module}.*.pyc")))
+            version = "" if own is None else own.name.removesuffix(".dist-info").rpartition("-")[2]
+            code = (path for name in (module, f"{module}.py") if (path := packages / name).exists())
+            compiled = packages.glob(f"__pycache__/{module}.*.pyc")
+            yield from ((str(path), version) for path in (*code, *compiled))
 
 
 def _folders(folder: Path, ending: str) -> Iterator[Path]:
@@ -180,18 +183,18 @@ def _folders(folder: Path, ending: str) -> Iterator[Path]:
             yield Path(place)
 
 
-def _package_version(package: Path) -> str | None:
+def _package_version(package: Path) -> str:
     try:
         found = json.loads(_text(package / "package.json"))
     except (ValueError, RecursionError):
-        return None
+        return ""
     version = found.get("version") if isinstance(found, dict) else None
-    return version if isinstance(version, str) else None
+    return version if isinstance(version, str) else ""
 
 
-def _is_earlier(copy: str | None, own: str | None) -> bool:
+def _is_earlier(copy: str, own: str | None) -> bool:
     """Whether a copy is surely older: one of the same version may have been released after the commit."""
-    if copy is None or own is None:
+    if not copy or own is None:
         return False
     return _numbers(copy) < _numbers(own)
 

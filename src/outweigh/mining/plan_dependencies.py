@@ -1,6 +1,6 @@
 """What is to be installed for a commit, decided from its manifests, its date and what the user says."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
@@ -10,7 +10,7 @@ import msgspec
 
 from outweigh.mining.commit_version import nearest_version
 from outweigh.mining.dependencies import DEPENDENCIES_INSIDE, DependencyError, DependencyOptions, DependencySet
-from outweigh.mining.node_plan import NodeManifests, node_attempts, read_node_manifests
+from outweigh.mining.node_plan import LOCKED_ATTEMPTS, NodeManifests, node_attempts, read_node_manifests
 from outweigh.mining.python_manifests import PythonManifests, read_python_manifests
 from outweigh.mining.python_plan import connecting_commands, create_environment, python_attempts
 from outweigh.mining.pythons import InstalledPython, choose_python, earliest_packages, find_pythons, python_of_image
@@ -18,8 +18,9 @@ from outweigh.mining.repository import HistoryRepository
 from outweigh.mining.runners.runner import ReadFile
 
 _KEY_LENGTH = 12
-_LAYOUT = 2
+_LAYOUT = 3
 """Raised when dependencies are laid out otherwise than before, so that earlier ones are installed again."""
+FELL_BACK = "The first choice of commands failed; these are a fallback."
 _IMAGE_FILES = ("Dockerfile", ".devcontainer/devcontainer.json", ".devcontainer.json", ".devcontainer/Dockerfile")
 # Variables by which package tools ignore later releases.
 _DATE_VARIABLES = ("UV_EXCLUDE_NEWER", "PIP_UPLOADED_PRIOR_TO", "npm_config_before")
@@ -38,10 +39,15 @@ _DOWNLOADS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """What one ecosystem contributes."""
+    """What one ecosystem contributes. The first attempts are `locked`: they give the same on every day."""
 
     manifests: Mapping[str, bytes]
     attempts: tuple[tuple[str, ...], ...]
+    locked: int
+
+    def is_locked(self, row: int) -> bool:
+        """Whether the attempt of a row is, or the last one where there are fewer."""
+        return min(row, len(self.attempts) - 1) < self.locked
 
 
 def plan_for_commit(
@@ -90,20 +96,23 @@ def plan_dependencies(
         if project is not None and project.name
     }
     known_version = (version or "0.0.1") if from_tags else None
-    interpreter = None if python is None else python.program
-    return DependencySet(
-        key=_key(manifests, attempts, known_version, None if python is None else python.name),
-        commands=attempts[0],
-        fallbacks=tuple(attempts[1:]),
-        manifests=manifests,
-        before=days[1].isoformat(),
-        version=known_version,
-        interpreter=interpreter,
-        names=names,
-        project_version=stated if not from_tags else version,
-        notes=tuple(_notes(files)),
-        connect=() if python_project is None else connecting_commands(python_project),
-    )
+    found = None
+    for rows in reversed(_by_day(parts, attempts)):
+        found = DependencySet(
+            key=_key(manifests, rows, known_version, None if python is None else python.name),
+            commands=rows[0],
+            fallbacks=tuple(rows[1:]),
+            otherwise=found,
+            manifests=manifests,
+            before=days[1].isoformat(),
+            version=known_version,
+            interpreter=None if python is None else python.program,
+            names=names,
+            project_version=stated if not from_tags else version,
+            notes=(*_notes(files), *((FELL_BACK,) if rows[0] != attempts[0] else ())),
+            connect=() if python_project is None else connecting_commands(python_project),
+        )
+    return found
 
 
 def _choose_python(
@@ -142,17 +151,21 @@ def _parts(
         for manifest, (lock, _) in _DOWNLOADS.items():
             merged |= {path: content for path in (manifest, lock) if (content := read(path)) is not None}
         dated = f"export {' '.join(f'{name}={days[0].isoformat()}' for name in _DATE_VARIABLES)}; {options.setup}"
-        yield _Part(manifests=merged, attempts=((*create, _PIP_BY_UV, dated), (*create, options.setup)))
+        yield _Part(manifests=merged, attempts=((*create, _PIP_BY_UV, dated), (*create, options.setup)), locked=0)
         return
     if python_project is not None and python is not None:
         attempts = python_attempts(python_project, python, days, needs_pytest=options.needs_pytest)
-        yield _Part(manifests=python_project.contents, attempts=tuple(attempts))
+        locked = int(python_project.has_uv_lock)
+        yield _Part(manifests=python_project.contents, attempts=tuple(attempts), locked=locked)
     if node_project is not None:
-        yield _Part(manifests=node_project.contents, attempts=tuple(node_attempts(node_project, days[1])))
+        tries = tuple(node_attempts(node_project, days[1]))
+        yield _Part(
+            manifests=node_project.contents, attempts=tries, locked=LOCKED_ATTEMPTS if node_project.has_lock else 0
+        )
     for manifest, (lock, commands) in _DOWNLOADS.items():
         if manifest in files and "vendor/modules.txt" not in files:
             contents = {path: content for path in (manifest, lock) if (content := read(path)) is not None}
-            yield _Part(manifests=contents, attempts=tuple((command,) for command in commands))
+            yield _Part(manifests=contents, attempts=tuple((each,) for each in commands), locked=len(commands))
 
 
 def _combined(parts: list[tuple[tuple[str, ...], ...]]) -> list[tuple[str, ...]]:
@@ -166,6 +179,13 @@ def _combined(parts: list[tuple[tuple[str, ...], ...]]) -> list[tuple[str, ...]]
         chosen = [part if part is not None else last[place] for place, part in enumerate(row)]
         combined.append(tuple(command for commands in chosen for command in commands))
     return combined
+
+
+def _by_day(parts: Sequence[_Part], attempts: list[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
+    """The attempts that lock files decide, and those that depend on the day; without the empty ones of the two."""
+    dated = (row for row in range(len(attempts)) if not all(part.is_locked(row) for part in parts))
+    locked = next(dated, len(attempts))
+    return [rows for rows in (attempts[:locked], attempts[locked:]) if rows]
 
 
 def _next_month(day: date) -> date:
