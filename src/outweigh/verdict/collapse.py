@@ -64,11 +64,30 @@ class CollapseTest(Struct, frozen=True, kw_only=True):
 
 
 class _Alike(NamedTuple):
-    """Tasks with the same outcomes, by their places; most tasks share theirs with many others."""
+    """Tasks with the same outcomes, by their places; most tasks share theirs with many others.
+
+    They are plain where all outcomes are 0 or 1.
+    """
 
     before: Runs
     after: Runs
     places: Sequence[int]
+    is_plain: bool
+
+    def p_value(self) -> float:
+        """The p-value of a drop; 1 for shares of checks with so few runs that the test of ranks is not exact enough."""
+        return drop_p_value(self.before, self.after) if self.is_plain or self._can_be_ranked() else 1.0
+
+    def chance(self, level: float, fall: float = 0.0) -> float:
+        """How likely a drop at this level and of this size is if the outcomes were dealt to both arms at random."""
+        if self.is_plain:
+            passes = int(sum(self.before) + sum(self.after))
+            return chance_of_lost_passes(len(self.before), len(self.after), passes, level, fall)
+        # Ranks of shares of checks: their test holds its level, and no more than that is needed.
+        return level if self._can_be_ranked() else 0.0
+
+    def _can_be_ranked(self) -> bool:
+        return min(len(self.before), len(self.after)) >= REPEATS_TO_DETECT
 
 
 def collapse_test(baseline: ArmTable, candidate: ArmTable) -> CollapseTest:
@@ -80,7 +99,7 @@ def collapse_test(baseline: ArmTable, candidate: ArmTable) -> CollapseTest:
     alike = [
         *_group(before, after, np.flatnonzero(plain)),
         *(
-            _Alike(before.values(place), after.values(place), (place,))
+            _Alike(before.values(place), after.values(place), (place,), is_plain=False)
             for place in np.flatnonzero(rated & ~plain).tolist()
         ),
     ]
@@ -100,14 +119,12 @@ class _ArmOutcomes:
         self.runs = np.bincount(owners, minlength=tasks)[places]
         self.passes = np.bincount(owners, outcomes, tasks)[places].astype(np.intp)
         self.is_plain = np.bincount(owners, (outcomes != 0) & (outcomes != 1), tasks)[places] == 0
-        self._places = places
-        self._outcomes, self._owners = outcomes, owners
+        self._outcomes: list[float] = outcomes.tolist()
+        self._starts, self._ends = (np.searchsorted(owners, places, side).tolist() for side in ("left", "right"))
 
     def values(self, place: int) -> list[float]:
         """The outcomes of one task."""
-        start, end = np.searchsorted(self._owners, [self._places[place], self._places[place] + 1])
-        found: list[float] = self._outcomes[start:end].tolist()
-        return found
+        return self._outcomes[self._starts[place] : self._ends[place]]
 
 
 def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: Index) -> Iterator[_Alike]:
@@ -125,6 +142,7 @@ def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: Index) -> Iterator
             _plain(int(before.runs[first]), int(before.passes[first])),
             _plain(int(after.runs[first]), int(after.passes[first])),
             places.tolist(),
+            is_plain=True,
         )
 
 
@@ -135,7 +153,10 @@ def _plain(runs: int, passes: int) -> list[float]:
 def count_collapses(before: Outcomes, after: Outcomes) -> CollapseTest:
     """The same for outcomes by task."""
     shared = [task for task in before if task in after]
-    alike = [_Alike(before[task], after[task], (place,)) for place, task in enumerate(shared)]
+    alike = [
+        _Alike(before[task], after[task], (place,), _is_pass_or_fail(before[task], after[task]))
+        for place, task in enumerate(shared)
+    ]
     return _test_collapses(alike, shared.__getitem__)
 
 
@@ -146,7 +167,7 @@ def _test_collapses(alike: Sequence[_Alike], name: Callable[[int], str]) -> Coll
         means = _mean(group.before), _mean(group.after)
         if means[1] >= means[0]:
             continue
-        p_value = _exact_p_value(group.before, group.after)
+        p_value = group.p_value()
         if p_value > DROP_LEVEL:
             lesser += group.places
             continue
@@ -155,9 +176,7 @@ def _test_collapses(alike: Sequence[_Alike], name: Callable[[int], str]) -> Coll
     in_order = [dropped[place] for place in sorted(dropped)]
     return CollapseTest(
         dropped=tuple(in_order),
-        testable=sum(
-            len(group.places) for group in alike if chance_of_a_drop(group.before, group.after, DROP_LEVEL) > 0
-        ),
+        testable=sum(len(group.places) for group in alike if group.chance(DROP_LEVEL) > 0),
         p_value=_p_value(in_order, alike),
         lesser=tuple(map(name, sorted(lesser))),
     )
@@ -177,7 +196,7 @@ def _p_value(dropped: Sequence[DroppedTask], alike: Sequence[_Alike]) -> float |
 
     None where no task's runs could show a drop.
     """
-    if not any(chance_of_a_drop(group.before, group.after, DROP_LEVEL) for group in alike):
+    if not any(group.chance(DROP_LEVEL) for group in alike):
         return None
     if not dropped:
         return 1.0
@@ -192,7 +211,7 @@ def _chances(alike: Sequence[_Alike], level: float, fall: float) -> Counter[floa
     """How many tasks have each chance of a drop."""
     found: Counter[float] = Counter()
     for group in alike:
-        found[chance_of_a_drop(group.before, group.after, level, fall=fall)] += len(group.places)
+        found[group.chance(level, fall)] += len(group.places)
     return found
 
 
@@ -222,22 +241,13 @@ def _binomial_law(tasks: int, chance: float, most: int) -> Column:
     return law
 
 
-def _exact_p_value(before: Runs, after: Runs) -> float:
-    """The p-value of a drop; 1 for shares of checks with so few runs that the test of ranks is not exact enough."""
-    few = min(len(before), len(after)) < REPEATS_TO_DETECT
-    return 1.0 if few and not _is_pass_or_fail(before, after) else drop_p_value(before, after)
-
-
 def _is_pass_or_fail(before: Runs, after: Runs) -> bool:
     return all(value in (0.0, 1.0) for value in (*before, *after))
 
 
 def chance_of_a_drop(before: Runs, after: Runs, level: float, *, fall: float = 0.0) -> float:
     """How likely a drop at this level and of this size is if the task's outcomes were dealt to both arms at random."""
-    if _is_pass_or_fail(before, after):
-        return chance_of_lost_passes(len(before), len(after), int(sum(before) + sum(after)), level, fall)
-    # Ranks of shares of checks: their test holds its level, and no more than that is needed.
-    return level if min(len(before), len(after)) >= REPEATS_TO_DETECT else 0.0
+    return _Alike(before, after, (), _is_pass_or_fail(before, after)).chance(level, fall)
 
 
 @cache
