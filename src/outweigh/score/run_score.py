@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from sys import intern
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, get_args
 
 import msgspec
 
@@ -98,39 +99,46 @@ class RunScorer:
     """Computes every metric of a table that needs nothing but the run itself.
 
     Formulas that need more than one part of a record are called for every run. What a record states is taken as it is,
-    and a formula of one part is called where the run has that part.
+    and formulas of one part are called where the run has that part.
     """
 
     def __init__(self, prices: PriceTables, metrics: tuple[Metric, ...] = METRICS) -> None:
         self._prices = prices
         computed = {metric.name: metric.formula for metric in metrics if metric.formula is not None}
         stated = {name: formula for name, formula in computed.items() if isinstance(formula, FieldFormula)}
-        partial = {name: formula for name, formula in computed.items() if isinstance(formula, PartFormula)}
-        self._fields = _getter([formula.field for formula in stated.values()])
-        self._parts = _getter([formula.part for formula in partial.values()])
-        self._of_parts = [(formula.formula, _of_none(formula)) for formula in partial.values()]
-        whole = {name: formula for name, formula in computed.items() if name not in stated and name not in partial}
+        parts: dict[str, dict[str, PartFormula]] = {}
+        for name, formula in computed.items():
+            if isinstance(formula, PartFormula):
+                parts.setdefault(formula.part, {})[name] = formula
+        whole = {
+            name: formula for name, formula in computed.items() if not isinstance(formula, FieldFormula | PartFormula)
+        }
         self._formulas = tuple(whole.values())
-        self._names = (*whole, *partial, *stated)
-        self._make = score_class(self._names)
-        self._reasons = _SharedReasons(tuple(computed), self._names)
+        self._parts = _getter(tuple(parts))
+        self._of_parts = tuple(_PartMetrics.of(tuple(formulas.values())) for formulas in parts.values())
+        self._fields = _getter([formula.field for formula in stated.values()])
+        names = (*whole, *chain.from_iterable(parts.values()), *stated)
+        self._make = score_class(names)
+        self._reasons = _SharedReasons(tuple(computed), names, len(stated))
+        self._shared: dict[str | None, str | None] = {}
 
     def score(self, located: LocatedRecord, run: RunRecord) -> Score:
         """One run as numbers, before it is judged."""
         cost, cost_reason = run_cost(run, self._prices)
         checks = objective(run)
-        case = trigger_of(run)
         given = FormulaInput(run, self._prices, unknown(cost_reason) if cost.usd is None else known(cost.usd), checks)
-        fields = self._fields(run)
         measured = [formula(given) for formula in self._formulas]
-        measured += [
-            of_none if part is None else formula(part)
-            for part, (formula, of_none) in zip(self._parts(run), self._of_parts, strict=True)
-        ]
-        trial = run.trial
+        for part, metrics in zip(self._parts(run), self._of_parts, strict=True):
+            if part is None:
+                measured += metrics.of_none
+            else:
+                measured += [formula(part) for formula in metrics.formulas]
+        fields = self._fields(run)
+        case = trigger_of(run)
+        trial, share = run.trial, self._shared.setdefault
         return self._make(
             run.run_id,
-            # One string object per task and arm, not per run.
+            # One string object for what many runs have in common.
             intern(trial.task_id),
             intern(trial.arm),
             trial.repeat,
@@ -139,9 +147,9 @@ class RunScorer:
             located.source,
             located.line,
             run.agent.kind,
-            run.arm_fingerprint,
-            run.task_checksum,
-            run.family,
+            share(run.arm_fingerprint, run.arm_fingerprint),
+            share(run.task_checksum, run.task_checksum),
+            share(run.family, run.family),
             run.position,
             run.started_at,
             REUSED_LABEL in run.extra,
@@ -165,16 +173,26 @@ class RunScorer:
 _NO_JUDGES = NOT_JUDGED.judge_counts
 
 
+class _PartMetrics(NamedTuple):
+    """The formulas of one part of a record, and what they say where a record lacks it."""
+
+    formulas: tuple[Callable[[Any], Quantity], ...]
+    of_none: tuple[Quantity, ...]
+
+    @classmethod
+    def of(cls, formulas: Sequence[PartFormula]) -> Self:
+        """A part that every record has is never missing."""
+        return cls(
+            tuple(each.formula for each in formulas),
+            () if formulas[0].part in _ALWAYS_THERE else tuple(each.formula(None) for each in formulas),
+        )
+
+
 def _getter(names: Sequence[str]) -> Callable[[RunRecord], tuple[Any, ...]]:
     """Gets several attributes of a record at once."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda run: tuple(attrgetter(name)(run) for name in names)
-
-
-def _of_none(formula: PartFormula) -> Quantity:
-    """What a formula says where its part is missing, which is never asked about a part that every record has."""
-    return NOT_REPORTED if formula.part in _ALWAYS_THERE else formula.formula(None)
 
 
 _ALWAYS_THERE = frozenset(
@@ -183,16 +201,23 @@ _ALWAYS_THERE = frozenset(
 
 
 class _SharedReasons:
-    """Why metrics are unknown, by name in the order of the table. Most runs lack the same; one mapping serves them."""
+    """Why metrics are unknown, by name in the order of the table. Most runs lack the same; one mapping serves them.
 
-    def __init__(self, table: Sequence[str], names: Sequence[str]) -> None:
+    The last of the names are of numbers that a record states.
+    """
+
+    def __init__(self, table: Sequence[str], names: Sequence[str], stated: int) -> None:
         self._table = table
         self._names = names
+        self._all_stated = (None,) * stated
         self._found: dict[tuple[str | None, ...], Mapping[str, str]] = {}
 
     def of(self, reasons: Sequence[str | None], fields: Sequence[object]) -> Mapping[str, str]:
         """The mapping of a run with these reasons, whose record states these numbers."""
-        key = (*reasons, *[NOT_REPORTED.reason if value is None else None for value in fields])
+        unstated: tuple[str | None, ...] = self._all_stated
+        if None in fields:
+            unstated = tuple([NOT_REPORTED.reason if value is None else None for value in fields])
+        key = (*reasons, *unstated)
         if (found := self._found.get(key)) is None:
             known = dict(zip(self._names, key, strict=True))
             found = {name: reason for name in self._table if (reason := known[name]) is not None}
