@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, compress
-from operator import attrgetter
 
 import numpy as np
 from msgspec import Struct
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from outweigh.compare.composite_columns import adjust_costs, composite_column
 from outweigh.compare.missing_judgments import TWO_ARMS, FillRule, complete_judging
-from outweigh.compare.run_columns import Computed, StoredAttempts, is_stored, names_of, numbers_of
+from outweigh.compare.run_columns import Computed, StoredAttempts, as_column, is_stored, names_of, numbers_of
+from outweigh.compare.scored_runs import ScoredRuns, has_any
 from outweigh.errors import quote_names
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import (
@@ -91,32 +91,38 @@ def tabulate_arm(
     """Lay an arm out as columns, dropping nothing: what is not counted goes to `excluded`."""
     if isinstance(scores, StoredAttempts):
         return tabulate_stored(name, scores, {}, metrics)
-    table = _without_composites(name, scores, metrics)
+    runs, _ = ScoredRuns(scores).apart
     composites = {
-        "composite": _column(map(composite, table.runs)),
-        "composite_even": _column(map(composite_even, table.runs)),
+        "composite": partial(_of_every_run, runs, composite),
+        "composite_even": partial(_of_every_run, runs, composite_even),
     }
-    return replace(table, columns={**table.columns, **composites})
+    return _tabulate_scored(name, scores, composites, metrics)
 
 
-def _without_composites(name: str, scores: Sequence[Score], metrics: tuple[Metric, ...]) -> ArmTable:
-    runs: list[Score] = []
-    excluded: list[Score] = []
-    for score in scores:
-        (runs if score.counted else excluded).append(score)
-    tasks = {task: place for place, task in enumerate(dict.fromkeys(run.task_id for run in runs))}
+def _tabulate_scored(
+    name: str, scores: Sequence[Score], others: Mapping[str, Callable[[], Column]], metrics: tuple[Metric, ...]
+) -> ArmTable:
+    """An arm whose scores are in memory. Its columns, and the `others`, are made when they are asked for."""
+    runs, excluded = ScoredRuns(scores).apart
+    tasks = names_of(runs, "task_id")
     return ArmTable(
         name=name,
         runs=runs,
         excluded=excluded,
-        tasks=tuple(tasks),
-        task_of=np.fromiter((tasks[run.task_id] for run in runs), np.intp, len(runs)),
-        columns={
-            metric.name: _column(map(attrgetter(metric.name), runs)) for metric in metrics if metric.formula is not None
-        },
+        tasks=tuple(tasks.values),
+        task_of=tasks.codes.astype(np.intp),
+        columns=Computed({**_columns_of_metrics(runs, metrics), **others}),
         metrics=metrics,
         ranges=_ranges(runs),
     )
+
+
+def _of_every_run(runs: Sequence[Score], formula: CompositeOf) -> Column:
+    return as_column(map(formula, runs))
+
+
+def _columns_of_metrics(runs: Sequence[Score], metrics: tuple[Metric, ...]) -> dict[str, Callable[[], Column]]:
+    return {metric.name: partial(numbers_of, runs, metric.name) for metric in metrics if metric.formula is not None}
 
 
 def tabulate_stored(
@@ -128,7 +134,6 @@ def tabulate_stored(
     """The same for an arm that is stored as columns, which are read when they are asked for."""
     runs = attempts.counted
     tasks = names_of(runs, "task_id")
-    stored = {metric.name: partial(numbers_of, runs, metric.name) for metric in metrics if metric.formula is not None}
     unknown = partial(np.full, len(runs), np.nan)
     others = dict.fromkeys(
         ("composite", "composite_even", "deciding_judge_score", TRIGGER_RECALL, NO_FALSE_TRIGGER), unknown
@@ -139,18 +144,20 @@ def tabulate_stored(
         excluded=attempts.excluded,
         tasks=tuple(tasks.values),  # no copy of what is a tuple already
         task_of=tasks.codes.astype(np.intp),
-        columns=Computed({**stored, **others, **composites}, keep=False),
+        columns=Computed({**_columns_of_metrics(runs, metrics), **others, **composites}, keep=False),
         metrics=metrics,
     )
 
 
 def _ranges(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
     """The ends of every metric that some run estimates."""
+    if not has_any(runs, "ranges"):
+        return {}
     names = dict.fromkeys(name for run in runs if run.ranges for name in run.ranges)
     return {
         name: (
-            _column(run.ranges[name][0] if name in run.ranges else None for run in runs),
-            _column(run.ranges[name][1] if name in run.ranges else None for run in runs),
+            as_column(run.ranges[name][0] if name in run.ranges else None for run in runs),
+            as_column(run.ranges[name][1] if name in run.ranges else None for run in runs),
         )
         for name in names
     }
@@ -163,7 +170,7 @@ def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
     places: Index = np.cumsum(kept) - 1
     return replace(
         arm,
-        runs=list(compress(arm.runs, rows)),
+        runs=ScoredRuns(compress(arm.runs, rows)),
         excluded=[score for score in arm.excluded if score.task_id in tasks],
         superseded=[score for score in arm.superseded if score.task_id in tasks],
         tasks=tuple(compress(arm.tasks, kept)),
@@ -186,14 +193,6 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
         columns={name: np.concatenate([column, other.columns[name]]) for name, column in one.columns.items()},
         ranges=_ranges([*one.runs, *other.runs]),
     )
-
-
-def _column(values: Iterable[float | None]) -> Column:
-    found = list(values)
-    if found and found[0] is None and found.count(None) == len(found):
-        return np.full(len(found), np.nan)
-    # numpy reads None as NaN.
-    return np.fromiter(found, np.float64, len(found))
 
 
 JudgesOf = Callable[[Score], frozenset[JudgeCount]]
@@ -243,7 +242,7 @@ def cost_provenances(arm: ArmTable) -> set[CostProvenance]:
 
 def estimated_runs(arm: ArmTable, metric: str | None = None) -> int:
     """How many counted runs estimate some metric, or this one. Runs that are stored as columns estimate none."""
-    if is_stored(arm.runs):
+    if is_stored(arm.runs) or not has_any(arm.runs, "ranges"):
         return 0
     return sum(bool(run.ranges) if metric is None else metric in run.ranges for run in arm.runs)
 
@@ -283,7 +282,7 @@ class CompositeScorer:
         self._stored = {name: scores for name, scores in arms.items() if isinstance(scores, StoredAttempts)}
         if self._stored:
             arms = dict.fromkeys(arms, ())
-        self._reference = _without_composites(reference_arm, arms[reference_arm], metrics)
+        self._reference = _tabulate_scored(reference_arm, arms[reference_arm], {}, metrics)
         judging = complete_judging(arms, filling)
         self._judging = judging
         self._decided_tasks, self._undecided_tasks = _judged_tasks(
@@ -302,22 +301,21 @@ class CompositeScorer:
         """
         if name in self._stored:
             return self._tabulate_stored(name)
-        table = _without_composites(name, self._judging.arms[name], self._metrics)
-        decisive = _column(run.deciding_judge_score for run in table.runs)
-        columns = {
-            **table.columns,
-            "judge_score": _where_judged(table, table.columns["judge_score"], self._shown_tasks),
-            "deciding_judge_score": _where_judged(table, decisive, self._decided_tasks),
-        }
+        table = _tabulate_scored(name, self._judging.arms[name], {}, self._metrics)
         adjustment: Column | float = 0.0
         if name != self._reference_arm and self._profile.cost_weight:
             adjustment = self._adjust(table, self._reference)
-        rows = len(table.runs)
-        composites = {
-            "composite": composite_column(columns, rows, self._profile, adjustment),
-            "composite_even": composite_column(columns, rows, EVEN, 0.0),
+        known: dict[str, Callable[[], Column]] = {
+            **_columns_of_metrics(table.runs, self._metrics),
+            "judge_score": partial(_where_judged, table, "judge_score", self._shown_tasks),
+            "deciding_judge_score": partial(_where_judged, table, "deciding_judge_score", self._decided_tasks),
         }
-        return replace(table, columns={**columns, **composites, **_trigger_columns(table.runs)})
+        columns, rows = Computed(known), len(table.runs)
+        composites: dict[str, Callable[[], Column]] = {
+            "composite": partial(composite_column, columns, rows, self._profile, adjustment),
+            "composite_even": partial(composite_column, columns, rows, EVEN, 0.0),
+        }
+        return replace(table, columns=Computed({**known, **composites, **_trigger_columns(table.runs)}))
 
     @property
     def unequally_judged(self) -> tuple[str, ...]:
@@ -382,20 +380,23 @@ not. Each is unknown in runs of cases that expect the other.
 """
 
 
-def _trigger_columns(runs: Sequence[Score]) -> dict[str, Column]:
-    if not any(run.should_fire is not None for run in runs):
-        return dict.fromkeys((TRIGGER_RECALL, NO_FALSE_TRIGGER), np.full(len(runs), np.nan))
-    return {
-        TRIGGER_RECALL: _column(run.fired if run.should_fire else None for run in runs),
-        NO_FALSE_TRIGGER: _column(
-            1 - run.fired if run.should_fire is False and run.fired is not None else None for run in runs
-        ),
-    }
+def _trigger_columns(runs: Sequence[Score]) -> dict[str, Callable[[], Column]]:
+    return {TRIGGER_RECALL: partial(_fired, runs), NO_FALSE_TRIGGER: partial(_stayed_silent, runs)}
 
 
-def _where_judged(table: ArmTable, column: Column, tasks: Set[str]) -> Column:
+def _fired(runs: Sequence[Score]) -> Column:
+    return as_column(run.fired if run.should_fire else None for run in runs)
+
+
+def _stayed_silent(runs: Sequence[Score]) -> Column:
+    return as_column(1 - run.fired if run.should_fire is False and run.fired is not None else None for run in runs)
+
+
+def _where_judged(table: ArmTable, field: str, tasks: Set[str]) -> Column:
+    if not tasks:
+        return np.full(len(table.runs), np.nan)
     judged = np.array([task in tasks for task in table.tasks], dtype=bool)[table.task_of]
-    return np.where(judged, column, np.nan)
+    return np.where(judged, numbers_of(table.runs, field), np.nan)
 
 
 def _judged_tasks(
@@ -406,7 +407,7 @@ def _judged_tasks(
     `unknown` tasks are among the latter, whatever their runs have. Of many arms, runs that nobody judged do not count.
     """
     arms = tuple(arms)
-    if not any(score.judge_opinions for scores in arms for score in scores):
+    if not any(has_any(scores, "judge_opinions") for scores in arms):
         return set(), []
     panels: dict[str, set[frozenset[JudgeCount]]] = defaultdict(set)
     for scores in arms:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from outweigh.compare.arm_ledger import ArmLedger
 from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, LocatedJudgment, join_judgments
 from outweigh.compare.run_measures import ArmMeasures, RunMeasures
+from outweigh.compare.scored_runs import ScoredRuns
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.codec import InvalidLine, LocatedRecord
@@ -343,7 +344,7 @@ class _Trials:
 
     def measures(self, judgments: Mapping[str, Iterable[LocatedJudgment]]) -> dict[str, ArmMeasures]:
         """Phases and tokens by component of every arm; judging takes as long as all judges of a run together."""
-        for score in self.scores.values():
+        for score in self.scores.values() if judgments else ():
             if score.counted and (answers := judgments.get(score.run_id)):
                 spent = (answer.judgment.duration_seconds for answer in answers)
                 self._measures[score.arm].add_judging(score.task_id, spent)
@@ -375,14 +376,12 @@ class _Trials:
         for arm, digests in joined.digests.items():
             self.digests[arm].extend(digests)
 
-    def by_arm(self) -> dict[str, list[Score]]:
+    def by_arm(self) -> dict[str, ScoredRuns]:
         """Arms as they appear, each in the order of its trials: no number may depend on which run finished first."""
         arms: dict[str, list[Score]] = defaultdict(list)
-        for (_, arm, _), score in self.scores.items():
-            arms[arm].append(score)
-        for scores in arms.values():
-            scores.sort(key=attrgetter("task_id", "repeat"))
-        return dict(arms)
+        for score in self.scores.values():
+            arms[score.arm].append(score)
+        return {arm: ScoredRuns(sorted(scores, key=attrgetter("task_id", "repeat"))) for arm, scores in arms.items()}
 
 
 def _hashes(digests: Mapping[str, Sequence[bytes]]) -> dict[str, EvidenceHash]:

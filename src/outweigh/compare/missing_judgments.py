@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from outweigh.compare.scored_runs import has_any
 from outweigh.model.judgment import JudgeIdentity, JudgeVersion, judge_version_of
 from outweigh.score.judge_scores import JudgeCount
 from outweigh.score.run_score import Score
@@ -66,7 +67,7 @@ class CompletedJudging(Struct, frozen=True, kw_only=True):
 
 def complete_judging(arms: Arms, rule: FillRule = TWO_ARMS) -> CompletedJudging:
     """Fill in missing answers of all judges that are shown, and again of those among them that may decide."""
-    if not any(score.judge_opinions for scores in arms.values() for score in scores):
+    if not any(has_any(scores, "judge_opinions") for scores in arms.values()):
         return CompletedJudging(arms=arms)
     shown, unknown, notes = _complete(arms, lambda run: run.judge_counts, _with_shown_score, rule)
     decided, undecided, others = _complete(shown, lambda run: run.deciding_judge_counts, _with_deciding_score, rule)

@@ -1,11 +1,12 @@
 """A field of many runs at once: of scores in memory, and of runs that are stored as columns. One way to ask for both.
 
 A sequence of runs that is stored as columns answers `numbers` and `names` itself, without making a score of any run.
+Columns of `ScoredRuns` are made once; nobody may write into them.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
@@ -14,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from outweigh.compare.scored_runs import ScoredRuns
 from outweigh.score.run_score import Score
 
 Column = NDArray[np.float64]
@@ -68,32 +70,50 @@ def is_stored(runs: Sequence[Score]) -> bool:
 
 
 def numbers_of(runs: Sequence[Score], field: str) -> Column:
-    """A field of every run as a number; NaN where it is unknown."""
-    if isinstance(runs, StoredColumns):
-        return runs.numbers(field)
-    # numpy reads None as NaN.
-    return np.array(list(map(attrgetter(field), runs)), dtype=np.float64)
+    """A field of every run as a number; NaN where it is unknown. Moments are in seconds."""
+    if isinstance(runs, ScoredRuns):
+        return runs.keep("numbers", field, _numbers)
+    return runs.numbers(field) if isinstance(runs, StoredColumns) else _numbers(runs, field)
 
 
-def moments_of(runs: Sequence[Score], field: str) -> Column:
-    """A time of every run as a number, in seconds where it is of the clock; NaN where it is unknown."""
-    if isinstance(runs, StoredColumns) or field != "started_at":
-        return numbers_of(runs, field)
-    return np.array([None if run.started_at is None else run.started_at.timestamp() for run in runs], dtype=np.float64)
+def _numbers(runs: Sequence[Score], field: str) -> Column:
+    values = map(attrgetter(field), runs)
+    if field == "started_at":
+        return as_column(None if moment is None else moment.timestamp() for moment in values)
+    return as_column(values)
+
+
+def as_column(values: Iterable[float | None]) -> Column:
+    """Numbers as a column that cannot be written into; NaN where one is None."""
+    found = list(values)
+    if found and found[0] is None and found.count(None) == len(found):
+        column = np.full(len(found), np.nan)
+    else:
+        # numpy reads None as NaN.
+        column = np.fromiter(found, np.float64, len(found))
+    column.flags.writeable = False
+    return column
 
 
 def names_of(runs: Sequence[Score], field: str) -> Names:
     """The different values of a field that can be compared."""
-    if isinstance(runs, StoredColumns):
-        return Names(*runs.names(field))
-    places: dict[Any, int] = {}
-    values = map(attrgetter(field), runs)
-    codes = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int32, len(runs))
-    return Names(list(places), codes)
+    if isinstance(runs, ScoredRuns):
+        return runs.keep("names", field, _names)
+    return Names(*runs.names(field)) if isinstance(runs, StoredColumns) else _names(runs, field)
+
+
+def _names(runs: Sequence[Score], field: str) -> Names:
+    values = list(map(attrgetter(field), runs))
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    codes = np.fromiter(map(places.__getitem__, values), np.int32, len(values))
+    codes.flags.writeable = False
+    return Names(tuple(places), codes)
 
 
 def count_values(runs: Sequence[Score], field: str) -> Counter[Any]:
     """How many runs have each value of a field."""
+    if isinstance(runs, ScoredRuns):
+        return names_of(runs, field).counts()
     return runs.counts(field) if isinstance(runs, StoredColumns) else Counter(map(attrgetter(field), runs))
 
 
@@ -165,11 +185,11 @@ class Computed(Mapping[str, _Value]):
 
 def join_runs(runs: Sequence[Score], more: Sequence[Score]) -> Sequence[Score]:
     """These runs and some more."""
-    return JoinedRuns(runs, more) if is_stored(runs) else [*runs, *more]
+    return JoinedRuns(runs, more) if isinstance(runs, ScoredRuns | StoredColumns) else [*runs, *more]
 
 
 class JoinedRuns(Sequence[Score]):
-    """Runs that are stored as columns, and some more after them."""
+    """Runs whose columns are at hand, and some more after them."""
 
     def __init__(self, stored: Sequence[Score], more: Sequence[Score]) -> None:
         self._parts = (stored, more)

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, cost_provenances
-from outweigh.compare.run_columns import moments_of, numbers_of
+from outweigh.compare.run_columns import numbers_of
 from outweigh.stats.estimate import Unit, excludes
 from outweigh.stats.means import mean_interval
 from outweigh.stats.proportions import cliff_delta
@@ -111,7 +111,7 @@ def _moments(baseline: ArmTable, candidate: ArmTable) -> tuple[Moments, Moments]
 
 
 def _moments_of(arm: ArmTable, field: str) -> Moments:
-    times = moments_of(arm.runs, field)
+    times = numbers_of(arm.runs, field)
     known = ~np.isnan(times) & (numbers_of(arm.runs, "reused") == 0)
     times, owners = times[known], arm.task_of[known]
     if len(owners) and (np.diff(owners) < 0).any():
