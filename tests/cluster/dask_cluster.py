@@ -1,6 +1,7 @@
 """A Dask cluster on loopback: a scheduler, hosts and leads as processes, which tests kill, stop and start again."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.engines import records, until
-from tests.engine.engine_fixtures import write_suite
+from tests.engine.engine_fixtures import DONE, write_suite
 
 from outweigh.model.failure import EXCLUDED_STATUSES
-from outweigh.model.run_record import RunRecord, amount_paid
+from outweigh.model.run_record import LATE_LABEL, RunRecord, amount_paid
 from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
 
 PRICE = 0.01
@@ -123,20 +124,44 @@ class DaskCluster:
             **variables,
         )
 
+    def run_here(self, *options: str) -> ClusterProcess:
+        """The same suite without a cluster, into a store of its own."""
+        suite, store = str(self.folder / "suite"), str(self.folder / "here")
+        return self._start("here", "-m", "outweigh", "run", "-c", suite, "-o", store, *options)
+
     def write_suite(self, *, tasks: int, repeats: int, seconds: float = 0.2, **settings: Any) -> int:
         """A suite of two arms, one better than the other; returns the number of its trials."""
         arms = {name: self._arm(name, odds, seconds) for name, odds in (("plain", 0.3), ("better", 0.9))}
         cluster = {"lease_seconds": LEASE_SECONDS}
-        write_suite(self.folder / "suite", arms, tasks=tasks, repeats=repeats, **{"cluster": cluster, **settings})
+        task = {"checks": [DONE, {"type": "command", "name": "held", "run": self._stage("checks")}]}
+        known: dict[str, Any] = {"cluster": cluster, "task": task, **settings}
+        write_suite(self.folder / "suite", arms, tasks=tasks, repeats=repeats, **known)
         for number in range(1, tasks + 1):
             (self.folder / "suite" / f"task-{number}" / "environment" / "question.txt").write_text(f"task-{number}")
         return 2 * tasks * repeats
 
     def _arm(self, name: str, odds: float, seconds: float) -> dict[str, Any]:
-        work = {"do": "run", "command": f'sleep {seconds}; echo "$(cat question.txt) {name}" >> {self.ledger}'}
+        ended = f'echo "$(cat question.txt) {name}" >> {self.ledger}'
+        work = {"do": "run", "command": f"{self._stage('agents')}; sleep {seconds}; {ended}"}
         solved = {"do": "write", "path": "answer.txt", "content": "42"}
         script = {"solve_probability": odds, "on_success": [work, solved], "on_failure": [work]}
         return {"agent": "scripted", "options": {"default": {**script, "duration_seconds": 1, "cost_usd": PRICE}}}
+
+    def _stage(self, stage: str) -> str:
+        """A command that waits while the test holds this stage of all attempts, and says so by a file of its own."""
+        held, here = self.folder / f"hold-{stage}", self.folder / f"in-{stage}"
+        return f"while test -e {held}; do mkdir -p {here}; : > {here}/$$; sleep 0.05; done"
+
+    def hold(self, stage: str, attempts: int) -> None:
+        """Let no attempt go beyond its agents' first step or into its checks, and wait until so many are there."""
+        here = self.folder / f"in-{stage}"
+        shutil.rmtree(here, ignore_errors=True)
+        (self.folder / f"hold-{stage}").touch()
+        until(lambda: here.is_dir() and len(list(here.iterdir())) >= attempts)
+
+    def let_go(self, stage: str) -> None:
+        """Let attempts go on."""
+        (self.folder / f"hold-{stage}").unlink()
 
     def _start(self, log: str, *command: str, **variables: str) -> ClusterProcess:
         process = ClusterProcess([sys.executable, *command], self.folder, self.folder / f"{log}.log", **variables)
@@ -153,6 +178,14 @@ class DaskCluster:
     def until_records(self, count: int, lead: ClusterProcess) -> None:
         until(lambda: len(self.records()) >= count or lead.has_ended)
 
+    def silent(self) -> int:
+        """How many attempts were given up because their host did not answer."""
+        return sum("did not answer" in (run.status_detail or "") for run in self.records())
+
+    def late(self) -> list[RunRecord]:
+        """Records that came after their attempts were given up."""
+        return [run for run in self.records() if LATE_LABEL in run.extra]
+
     def counted(self) -> Counter[tuple[str, str, int]]:
         return Counter(run.trial.key for run in self.records() if run.status not in EXCLUDED_STATUSES)
 
@@ -166,7 +199,7 @@ class DaskCluster:
         assert len(counted) == trials
         assert set(counted.values()) == {1}
         found = self.records()
-        assert len({(run.run_id, run.attempt) for run in found}) == len(found)
+        assert len({run.run_id for run in found}) == len({(run.trial.key, run.attempt) for run in found}) == len(found)
         known = [paid for run in found if (paid := amount_paid(run)) is not None]
         assert round(sum(known), 6) == round(PRICE * sum(paid > 0 for paid in known), 6)
         assert sum(paid > 0 for paid in known) >= trials

@@ -151,6 +151,41 @@ def test_a_late_record_of_a_settled_trial_is_kept_for_its_cost_alone(tmp_path: P
         assert spent(lead) == 1.0
 
 
+def test_no_two_records_of_a_trial_have_one_number_whatever_came_late(tmp_path: Path) -> None:
+    with in_process(tmp_path) as (lead, [host]):
+        lose(lead, host)
+        host.clock.now += SILENCE
+        lead.talk_until(host, lambda reply: not reply.running and not reply.offers)
+        host.engine.go.set()
+
+        again = lead.executor.start(lead.plan[0], 2)
+        assert again is not None
+        lead.talk_until(host, lambda _: again.done())
+
+        [records] = lead.store.finished().values()
+        assert [(record.attempt, record.status) for record in records] == [
+            (1, Status.INFRA_ERROR),
+            (2, Status.INFRA_ERROR),
+            (3, Status.COMPLETED),
+        ]
+
+
+def test_silence_says_that_an_attempt_may_still_be_heard_of_and_a_host_that_lost_it_does_not(tmp_path: Path) -> None:
+    with in_process(tmp_path) as (lead, [host]):
+        silent = lead.executor.start(lead.plan[0], 1)
+        lead.talk_until(host, lambda reply: bool(reply.running))
+        lead.clock.now += SILENCE
+        lead.executor.tick()
+        lead.talk(host)
+        cancelled = lead.executor.start(lead.plan[1], 1)
+        lead.state.cancelled = True
+        lead.talk(host)
+
+        assert silent is not None
+        assert cancelled is not None
+        assert (silent.result().may_come_late, cancelled.result().may_come_late) == (True, False)
+
+
 def test_the_retry_of_a_trial_is_ended_when_its_late_record_counts(tmp_path: Path) -> None:
     with in_process(tmp_path, hosts=2) as (lead, [first, second]):
         lead.executor.start(lead.plan[0], 1)

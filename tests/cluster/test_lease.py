@@ -60,3 +60,16 @@ def test_an_attempt_is_to_end_as_soon_as_the_lease_has_run_out_and_stays_so_when
     lease.renew(echo=111.0, seconds=10.0)
     assert signal.is_set()
     assert signal.wait()
+
+
+def test_the_end_of_a_lease_ends_an_agent_and_does_not_cancel_its_attempt() -> None:
+    clock = StepClock()
+    lease = Lease(clock)
+    lease.renew(echo=100.0, seconds=10.0)
+    lapsed, cancelled = LeaseSignal(lease), LeaseSignal(lease)
+    cancelled.set()
+
+    clock.now = 111.0
+
+    assert (lapsed.is_set(), lapsed.cancelled.is_set()) == (True, False)
+    assert (cancelled.is_set(), cancelled.cancelled.is_set()) == (True, True)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -54,12 +54,12 @@ class Attempted:
         return record
 
     @contextmanager
-    def cancelled_after(self, begun: Path) -> Iterator[None]:
-        """Cancel what is attempted meanwhile once there is a file at the path."""
+    def cancelled_after(self, begun: Path, signal: Event | None = None) -> Iterator[None]:
+        """Cancel what is attempted meanwhile, or set another signal, once there is a file at the path."""
 
         def cancel() -> None:
             until(begun.exists)
-            self.deps.cancel.set()
+            (signal or self.deps.cancel).set()
 
         thread = Thread(target=cancel)
         thread.start()
@@ -288,6 +288,27 @@ class TestDifficultAgents:
 
         assert (record.status, record.checks) == (Status.NOT_RUN, None)
 
+    def test_one_whose_host_has_lost_its_lead_ends_as_infrastructure_does(
+        self, attempting: Attempting, tmp_path: Path
+    ) -> None:
+        begun, agents = tmp_path / "begun", Event()
+        scene = attempting(f"touch {begun}; sleep 600")
+
+        with scene.cancelled_after(begun, agents):
+            record = scene.run(agent_cancel=agents)
+
+        assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
+        assert "lost its lead" in (record.status_detail or "")
+
+    def test_one_that_exits_when_it_is_cancelled_has_not_run(self, attempting: Attempting, tmp_path: Path) -> None:
+        begun = tmp_path / "begun"
+        scene = attempting(f"{WORK}; touch {begun}; trap 'exit 0' TERM; sleep 600 & wait")
+
+        with scene.cancelled_after(begun):
+            record = scene.run()
+
+        assert (record.status, record.checks) == (Status.NOT_RUN, None)
+
 
 @pytest.fixture
 @needs("privileges")
@@ -336,6 +357,20 @@ class TestChecks:
 
         assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
         assert "cancelled" in (record.status_detail or "")
+
+    def test_what_ends_agents_alone_does_not_end_the_checks_of_one_that_has_ended(
+        self, attempting: Attempting, tmp_path: Path
+    ) -> None:
+        begun, agents = tmp_path / "begun", Event()
+        check = {"type": "command", "name": "slow", "run": f"touch {begun}; sleep 0.5; test -e answer.txt"}
+        scene = attempting(task={"checks": [check]})
+
+        with scene.cancelled_after(begun, agents):
+            record = scene.run(agent_cancel=agents)
+
+        assert record.status is Status.COMPLETED
+        assert record.checks is not None
+        assert record.checks[0].passed
 
     def test_what_failed_for_lack_of_infrastructure_is_not_checked(self, attempting: Attempting) -> None:
         record = attempting(arms={"a": MISSING_PROGRAM}).run()

@@ -20,16 +20,23 @@ def retry(planned: PlannedRun, not_before: float) -> QueuedAttempt:
     return QueuedAttempt(planned=planned, attempt=2, tries=1, not_before=not_before)
 
 
+def last_of_all(planned: PlannedRun) -> QueuedAttempt:
+    return QueuedAttempt(planned=planned, attempt=2, tries=1, not_before=0.0, comes_last=True)
+
+
 @dataclass
 class PlainQueue:
     """The same by searching lists."""
 
     waiting: list[QueuedAttempt] = field(default_factory=list)
     retries: list[QueuedAttempt] = field(default_factory=list)
+    last: list[QueuedAttempt] = field(default_factory=list)
     passed_over: set[str] = field(default_factory=set)
 
     def add(self, due: QueuedAttempt) -> None:
-        if due.tries:
+        if due.comes_last:
+            self.last.append(due)
+        elif due.tries:
             self.retries = sorted([*self.retries, due], key=lambda each: each.not_before)
         else:
             self.waiting.append(due)
@@ -38,15 +45,17 @@ class PlainQueue:
         first = [due for due in self.waiting if due.arm not in self.passed_over]
         due_now = [due for due in self.retries if due.arm not in self.passed_over and due.not_before <= now]
         ordered = [*first, *due_now] if retries_last else [*due_now, *first]
+        ordered += [due for due in self.last if due.arm not in self.passed_over]
         return ordered[0] if ordered else None
 
     def take(self, due: QueuedAttempt) -> None:
-        (self.retries if due.tries else self.waiting).remove(due)
+        (self.last if due.comes_last else self.retries if due.tries else self.waiting).remove(due)
 
     def drop(self, arms: set[str]) -> list[QueuedAttempt]:
-        dropped = [due for due in [*self.waiting, *self.retries] if due.arm in arms]
+        dropped = [due for due in [*self.waiting, *self.retries, *self.last] if due.arm in arms]
         self.waiting = [due for due in self.waiting if due.arm not in arms]
         self.retries = [due for due in self.retries if due.arm not in arms]
+        self.last = [due for due in self.last if due.arm not in arms]
         return dropped
 
     def pass_over(self, arm: str) -> None:
@@ -91,6 +100,19 @@ def test_retries_of_the_same_time_come_in_the_order_in_which_they_were_added() -
     assert taken == [PLAN[2], PLAN[0], PLAN[1]]
 
 
+def test_what_may_prove_unnecessary_comes_when_nothing_else_can_start() -> None:
+    queue = AttemptQueue()
+    for due in (last_of_all(PLAN[0]), retry(PLAN[1], not_before=5.0), first_attempt(PLAN[2])):
+        queue.add(due)
+
+    for expected in (PLAN[2], PLAN[0]):
+        first = queue.next(4.0, retries_last=False)
+        assert first is not None
+        assert first.planned == expected
+        queue.take(first)
+    assert queue.next(4.0, retries_last=False) is None
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_whatever_is_done_to_it_it_gives_what_searching_a_list_gives(seed: int) -> None:
     chance = random.Random(seed)
@@ -103,8 +125,10 @@ def test_whatever_is_done_to_it_it_gives_what_searching_a_list_gives(seed: int) 
         assert due == plain.next(now, retries_last=retries_last)
         if step < 0.25 and unplanned:
             added = first_attempt(unplanned.pop(0))
-        elif step < 0.5:
+        elif step < 0.45:
             added = retry(chance.choice(PLAN), not_before=float(chance.randrange(20)))
+        elif step < 0.5:
+            added = last_of_all(chance.choice(PLAN))
         else:
             added = None
         dropped = []
@@ -120,4 +144,4 @@ def test_whatever_is_done_to_it_it_gives_what_searching_a_list_gives(seed: int) 
             else:
                 dropped.append(sorted(map(str, each.drop({ARMS[int(step * 1000) % 3]}))))
         assert not dropped or dropped[0] == dropped[1]
-        assert sorted(map(str, queue)) == sorted(map(str, [*plain.waiting, *plain.retries]))
+        assert sorted(map(str, queue)) == sorted(map(str, [*plain.waiting, *plain.retries, *plain.last]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from threading import Event as Signal
 from threading import Thread
 from typing import Any
@@ -41,7 +42,8 @@ class CountingExecutor:
     """A place for attempts whose clock only moves while it is waited for: what a simulation of a cluster is.
 
     Every attempt takes ten seconds of that clock and costs half a dollar. The arms of `closed` have no place from
-    `closes_at` to `opens_at`, and every first attempt of an arm of `broken` is lost.
+    `closes_at` to `opens_at`, and every first attempt of an arm of `broken` is lost; of one of `silent`, it may still
+    be heard of.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class CountingExecutor:
         opens_at: float = 0.0,
         closes_at: float = 0.0,
         broken: Collection[str] = (),
+        silent: Collection[str] = (),
     ) -> None:
         self.slots = slots
         self.starts: list[tuple[float, str]] = []
@@ -59,6 +62,7 @@ class CountingExecutor:
         self._closes_at = closes_at
         self._opens_at = opens_at
         self._broken = broken
+        self._silent = silent
         self._time = 0.0
         self._running: list[tuple[float, Future[FinishedAttempt], FinishedAttempt]] = []
 
@@ -66,11 +70,12 @@ class CountingExecutor:
         arm = planned.trial.arm
         if arm in self._closed and self._closes_at <= self._time < self._opens_at:
             return None
-        lost = attempt == 1 and arm in self._broken
+        lost = attempt == 1 and arm in (*self._broken, *self._silent)
         ended: dict[str, Any] = {"status": Status.INFRA_ERROR, "status_detail": "the host was lost"} if lost else {}
         self.starts.append((self._time, arm))
         future: Future[FinishedAttempt] = Future()
-        self._running.append((self._time + 10.0, future, made(planned, attempt, **ended)))
+        result = replace(made(planned, attempt, **ended), may_come_late=lost and arm in self._silent)
+        self._running.append((self._time + 10.0, future, result))
         return future
 
     def wait(self, done: DoneFutures, timeout: float) -> None:
@@ -185,6 +190,25 @@ class TestOtherPlacesForAttempts:
         assert ended is EndReason.DONE
         assert [arm for _, arm in executor.starts] == ["b", "b", "a"]
         assert executor.starts[1][0] < 100.0
+
+    def test_the_retry_of_an_attempt_that_may_still_be_heard_of_comes_after_all_others_and_without_a_backoff(
+        self,
+    ) -> None:
+        executor = CountingExecutor(slots=1, silent={"a"})
+
+        ended = run_on(executor, [*of_arm("a", 2), *of_arm("b", 2)], retries=1, backoff=500.0)
+
+        assert ended is EndReason.DONE
+        assert [arm for _, arm in executor.starts] == ["a", "a", "b", "b", "a", "a"]
+        assert executor.now() == pytest.approx(60.0, abs=2.0)
+
+    def test_attempts_that_may_still_be_heard_of_tell_nothing_of_what_fails_and_stop_nothing(self) -> None:
+        executor = CountingExecutor(slots=1, silent={"a"})
+
+        ended = run_on(executor, [*of_arm("a", 6), *of_arm("b", 1)], retries=1, same_failures=3)
+
+        assert ended is EndReason.DONE
+        assert len(executor.starts) == 13
 
     def test_however_many_attempts_of_an_arm_without_a_place_wait_another_is_found_behind_them(self) -> None:
         executor = CountingExecutor(slots=1, closed={"a"}, opens_at=50.0)

@@ -33,6 +33,17 @@ class TestExit:
 
         assert exited is False
 
+    def test_a_process_that_exited_while_nobody_watched_has_exited_although_its_time_is_up(
+        self, handle: Callable[[int], int] | None
+    ) -> None:
+        process = spawn(["/bin/true"], folder=Path("/"))
+        with ProcessStreams(process, b"", exit_handle=handle) as streams:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            exited = streams.pump(lambda: False, monotonic() - 1.0)
+
+        process.wait()
+        assert exited is True
+
     def test_output_that_another_process_still_holds_open_does_not_hide_the_exit(
         self, handle: Callable[[int], int] | None
     ) -> None:

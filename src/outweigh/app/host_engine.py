@@ -23,6 +23,7 @@ from outweigh.app.open_files import require_open_files
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox, model_hosts, open_allowed_hosts
 from outweigh.app.task_images import prepare_task_images, require_agents_start
+from outweigh.cluster.lease import LeaseSignal
 from outweigh.cluster.spool import ExperimentSpool
 from outweigh.cluster.suite_package import PackedSuite, unpack_suite
 from outweigh.engine.attempt import FinishedAttempt, run_attempt
@@ -79,10 +80,11 @@ class SuiteEngine:
             self._held.close()
             raise
 
-    def attempt(self, planned: PlannedRun, number: int, cancel: Event) -> FinishedAttempt:
+    def attempt(self, planned: PlannedRun, number: int, cancel: LeaseSignal) -> FinishedAttempt:
         """Make an attempt; its record says where, and how busy the machine was when it began."""
         labels = {**self._deps.labels, HOST_LABEL: describe_host()}
-        return run_attempt(replace(self._deps, cancel=cancel, labels=labels), planned, number)
+        deps = replace(self._deps, cancel=cancel.cancelled, agent_cancel=cancel, labels=labels)
+        return run_attempt(deps, planned, number)
 
     def spent(self, run_id: str) -> Cost:
         """What a running attempt has cost so far."""

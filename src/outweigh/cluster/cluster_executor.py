@@ -33,7 +33,7 @@ from outweigh.engine.lost_record import LossReason
 from outweigh.engine.trial_plan import PlannedRun, run_id_of
 from outweigh.model.base import Json
 from outweigh.model.codec import Attempt
-from outweigh.model.run_record import most_paid
+from outweigh.model.run_record import TrialKey, most_paid
 from outweigh.model.usage import UNKNOWN_COST
 from outweigh.ports.stores import RunStore
 
@@ -74,6 +74,7 @@ class ClusterExecutor:
             state, self._stored, self._awaited, self._lock, setting.suite, setting.labels, self.say
         )
         self._gone: set[AttemptKey] = set()
+        self._open: dict[TrialKey, int] = {}
         self._notes: deque[str] = deque()
         self._said: set[str] = set()
         self._began = self.now()
@@ -91,17 +92,12 @@ class ClusterExecutor:
     def start(self, planned: PlannedRun, attempt: int) -> Future[FinishedAttempt] | None:
         """Give an attempt to a host, or take over what a host still makes or made of it."""
         trial = planned.trial
-        order = AttemptOrder(
-            run_id=run_id_of(trial, attempt),
-            trial=trial,
-            block=planned.block,
-            position=planned.position,
-            attempt=attempt,
-        )
         with self._lock:
             if (late := self._awaited.take_late(trial.key)) is not None:
                 return self._hand_out_late(late)
+            order = self._order_for(planned, attempt)
             if (made := self._awaited.take_early(order.key)) is not None:
+                self._open.pop(trial.key, None)
                 return _done(made)
             if self._stored.is_claimed(order.key):
                 return None
@@ -109,9 +105,10 @@ class ClusterExecutor:
             if not is_made and not self._state.has_place(trial.arm, self.now()):
                 return None
             future = self._awaited.add(order.key, planned)
-            self._stored.note_attempt(trial.key, attempt)
+            self._stored.note_attempt(trial.key, order.attempt)
+            self._open.pop(trial.key, None)
         if not is_made:
-            self._setting.store.begin(order.run_id, trial, attempt)
+            self._setting.store.begin(order.run_id, trial, order.attempt)
             with self._lock:
                 address = self._state.give(order, self.now())
             self.on_work(address)
@@ -151,12 +148,14 @@ class ClusterExecutor:
                 left = [each for each in abandoned if not self._is_answered((each.run_id, each.attempt))]
             sleep(WAIT_SECONDS)
         with self._lock:
-            keys = {(each.run_id, each.attempt): each for each in abandoned}
-            return [
-                each
-                for key, each in keys.items()
-                if key not in self._stored and key not in self._state.running_elsewhere
-            ]
+            lost = []
+            for each in abandoned:
+                key = each.run_id, each.attempt
+                if key in self._state.running_elsewhere:
+                    self._open[each.trial.key] = each.attempt
+                elif key not in self._stored:
+                    lost.append(each)
+            return lost
 
     def close_lost(self, planned: PlannedRun, attempt: int, detail: str) -> None:
         """Record that an attempt of an earlier lead was lost."""
@@ -247,6 +246,18 @@ class ClusterExecutor:
             self._setting.listen(note_event(f"{record.run_id} came late: {record.status_detail or record.status}"))
         while self._notes:
             self._setting.listen(note_event(self._notes.popleft()))
+
+    def _order_for(self, planned: PlannedRun, attempt: int) -> AttemptOrder:
+        """An attempt of an earlier lead that a host still makes has its number, and a new one what no record has."""
+        trial = planned.trial
+        number = self._open.get(trial.key) or max(attempt, self._stored.last_attempt(trial.key) + 1)
+        return AttemptOrder(
+            run_id=run_id_of(trial, number),
+            trial=trial,
+            block=planned.block,
+            position=planned.position,
+            attempt=number,
+        )
 
     def _is_answered(self, key: AttemptKey) -> bool:
         return key in self._stored or key in self._state.running_elsewhere or key in self._gone

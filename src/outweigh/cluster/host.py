@@ -58,7 +58,7 @@ class Host:
         if request.protocol != PROTOCOL:
             return self._reply(None, HostState.UNFIT, "lead and host have different releases of outweigh")
         with self._lock:
-            self._cancel_if_lapsed()
+            self._note_lapse()
             if (why := self._why_busy(request)) is not None:
                 return self._reply(None, HostState.BUSY, why)
             experiment = self._take_on(request)
@@ -209,9 +209,9 @@ class Host:
     def _watch_lease(self) -> None:
         while not self._closed.wait(WATCH_SECONDS):
             with self._lock:
-                self._cancel_if_lapsed()
+                self._note_lapse()
 
-    def _cancel_if_lapsed(self) -> None:
+    def _note_lapse(self) -> None:
         """Before the lease is renewed, so that what ran when it ran out is ended in any case."""
         if self._experiment is not None and self._lease.has_lapsed:
-            self._experiment.cancel()
+            self._experiment.note_lapse()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Condition, Event
+from threading import Condition
 from time import sleep
 from typing import Protocol
 
@@ -46,7 +46,7 @@ class HostEngine(Protocol):
     def unfit(self) -> str | None:
         """Why no arm, or not every one, can run here; None where all can."""
 
-    def attempt(self, planned: PlannedRun, number: int, cancel: Event) -> FinishedAttempt:
+    def attempt(self, planned: PlannedRun, number: int, cancel: LeaseSignal) -> FinishedAttempt:
         """Make an attempt; when this returns, its record is in the spool."""
 
     def spent(self, run_id: str) -> Cost:
@@ -125,6 +125,11 @@ class HostExperiment:
         """End all attempts."""
         for each in self.running.values():
             each.cancel.set()
+
+    def note_lapse(self) -> None:
+        """The lease has run out, which ends agents whatever becomes of it; what has ended is still checked."""
+        for each in self.running.values():
+            each.cancel.is_set()
 
     def end(self, keys: Sequence[AttemptKey]) -> None:
         """End these attempts, where they run."""

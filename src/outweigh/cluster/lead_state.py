@@ -62,11 +62,15 @@ class GivenAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostAttempt:
-    """An attempt that took place and has no result, what it had cost when that was last known, and why it is lost."""
+    """An attempt that took place and has no result, what it had cost when that was last known, and why it is lost.
+
+    `may_come_late` where its host is silent: it may have ended there.
+    """
 
     order: AttemptOrder
     cost: Cost
     reason: str
+    may_come_late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +205,7 @@ class LeadState:
         for host in silent:
             del self.hosts[host.name]
             reason = f"its host on {host.node} did not answer for {limit:.0f} s"
-            lost += [self._lose(key, reason) for key in list(self._of(host.name))]
+            lost += [self._lose(key, reason, may_come_late=True) for key in list(self._of(host.name))]
         gone = {host.name for host in silent}
         self.running_elsewhere = {key: each for key, each in self.running_elsewhere.items() if each[0] not in gone}
         return tuple(each for each in lost if each is not None)
@@ -266,9 +270,11 @@ class LeadState:
         else:
             self.running_elsewhere[key] = host.name, cost
 
-    def _lose(self, key: AttemptKey, reason: str) -> LostAttempt | None:
+    def _lose(self, key: AttemptKey, reason: str, *, may_come_late: bool = False) -> LostAttempt | None:
         given = self._remove(key)
-        return None if given is None else LostAttempt(order=given.order, cost=given.cost, reason=reason)
+        if given is None:
+            return None
+        return LostAttempt(order=given.order, cost=given.cost, reason=reason, may_come_late=may_come_late)
 
     def _lose_unbegun(self, host: KnownHost, reply: ExchangeReply) -> list[LostAttempt | None]:
         """What a host that was told to end everything has not begun: it never will."""

@@ -67,16 +67,25 @@ class Lease:
 
 
 class LeaseSignal(Event):
-    """Set when an attempt is to end: because it was cancelled, or because the lease ran out at any time since."""
+    """Set when the agent of an attempt is to end: it was cancelled, or the lease ran out at any time since.
+
+    `cancelled` is set by the first of these alone, which also ends what is left to do when the agent has ended.
+    """
 
     def __init__(self, lease: Lease) -> None:
         super().__init__()
         self._lease = lease
+        self.cancelled = Event()
+
+    def set(self) -> None:
+        """Cancel the whole attempt."""
+        self.cancelled.set()
+        super().set()
 
     def is_set(self) -> bool:
-        """Whether the attempt is to end. Once it is, it stays so, whatever becomes of the lease."""
+        """Whether the agent is to end. Once it is, it stays so, whatever becomes of the lease."""
         if not super().is_set() and self._lease.has_lapsed:
-            self.set()
+            super().set()
         return super().is_set()
 
     def wait(self, timeout: float | None = None) -> bool:

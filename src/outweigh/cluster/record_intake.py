@@ -4,6 +4,7 @@ their loss, and what has no record is closed.
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from threading import RLock
 
@@ -117,8 +118,8 @@ class RecordIntake:
         """Keep a record whose attempt is closed: as the trial's result where it has none, else for what it cost."""
         with self._lock:
             trial = record.trial.key
-            last = self._stored.last_attempt(trial) or record.attempt
-            late = late_record(record, closed, last, settled=self._stored.is_settled(trial))
+            number = self._stored.last_attempt(trial) + 1
+            late = late_record(record, closed, number, settled=self._stored.is_settled(trial))
             self._stored.append(late)
             made = _finished(offer, late)
             retry = self._awaited.of_trial(trial)
@@ -145,7 +146,8 @@ class RecordIntake:
             planned = self._awaited.plan_of(key)
         if planned is not None:
             reason = LossReason(f"the attempt was lost: {lost.reason}", lost.cost)
-            self._resolve(key, self.close_lost(planned, lost.order.attempt, reason))
+            made = self.close_lost(planned, lost.order.attempt, reason)
+            self._resolve(key, replace(made, may_come_late=lost.may_come_late))
 
     def _resolve(self, key: AttemptKey, made: FinishedAttempt) -> None:
         """Tell the batch; a result that it has not asked for yet is kept for when it does."""

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
+from outweigh.engine.any_signal import AnySignal
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.content_checks import final_answer
 from outweigh.engine.checks.evaluate import CheckSubject, evaluate_checks
@@ -37,20 +38,22 @@ from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Remedy, Statu
 from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord, SimulatedUserUse
 from outweigh.model.task import SimulatedUserSpec
-from outweigh.ports.agents import UserReplies
+from outweigh.ports.agents import AttemptOutcome, UserReplies
 from outweigh.ports.sandboxes import ForwardedPort, Sandbox, SandboxError, SandboxRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedAttempt:
     """A stored record, how long the model asked all runs to wait, whether a retry could end otherwise, and the kind of
-    failure where it is known.
+    failure where it is known. `may_come_late` says that nobody knows how the attempt ended, and that what it came to
+    may still be heard of.
     """
 
     record: RunRecord
     retry_after_seconds: float | None
     may_retry: bool
     failure_kind: FailureKind | None = None
+    may_come_late: bool = False
 
 
 def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedAttempt:
@@ -90,7 +93,7 @@ def _settle_failure(deps: EngineDeps, draft: RunDraft, fault: Exception) -> None
 
 def _is_agents_fault(deps: EngineDeps, draft: RunDraft, fault: Exception) -> bool:
     """Whether the agent could have broken the attempt: it had started, and the engine itself does not fail."""
-    if not draft.started or deps.cancel.is_set() or isinstance(fault, StageError):
+    if not draft.started or deps.ends_agents.is_set() or isinstance(fault, StageError):
         return False
     if is_disk_full(fault) and not draft.filled_disk:
         return False
@@ -135,8 +138,9 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         watch_disk_quota(folder, deps.sandbox_for(draft.task).disk_mb, deps.cancel) as quota,
     ):
         request = replace(setting.request, cancel=quota.cancel)
-        stop = None if draft.task.trigger is None else EarlyStop(quota.cancel)
-        of_agent = request if stop is None else replace(request, cancel=stop)
+        ends_agent = quota.cancel if deps.agent_cancel is None else AnySignal(quota.cancel, deps.agent_cancel)
+        stop = None if draft.task.trigger is None else EarlyStop(ends_agent)
+        of_agent = replace(request, cancel=stop or ends_agent)
         with (
             open_meter(deps, draft, stop) as meter,
             deps.sandboxes.open(agent_sandbox_request(deps, draft, of_agent, meter)) as sandbox,
@@ -154,6 +158,7 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
         finish_attempt(draft, deps.expected_setup)
         if draft.outcome.status in EXCLUDED_STATUSES:
+            _note_lost_lead(deps, draft, draft.outcome)
             return
         if draft.task.trigger is not None:
             draft.checks = ()
@@ -169,6 +174,13 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         if (too_much := quota.exceeded()) is not None:
             draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
             draft.checks = failed_checks(draft.task, too_much)
+
+
+def _note_lost_lead(deps: EngineDeps, draft: RunDraft, outcome: AttemptOutcome) -> None:
+    """An agent that was ended although nobody cancelled its attempt was ended by infrastructure."""
+    lost = deps.agent_cancel is not None and deps.agent_cancel.is_set() and not deps.cancel.is_set()
+    if lost and outcome.status is Status.NOT_RUN:
+        draft.failure = Status.INFRA_ERROR, f"{outcome.status_detail}: its host had lost its lead"
 
 
 def _watched(draft: RunDraft, sandbox: Sandbox) -> Sandbox:
@@ -280,7 +292,7 @@ def _simulated_user(deps: EngineDeps, draft: RunDraft, spec: SimulatedUserSpec) 
             api=played_by.family,
             label=f"{draft.run_id} user",
             budget_usd=deps.limits.budget_usd,
-            cancel=deps.cancel,
+            cancel=deps.ends_agents,
         ) as model:
             user = SimulatedUser(spec=spec, instruction=draft.task.instruction, model=model)
             yield user

@@ -1,7 +1,9 @@
 """Attempts that have not started yet, in the order in which they are to start.
 
-Trials wait in the order of the plan, and retries until their backoff is over. Each is kept by arm, because where there
-is no place for one attempt of an arm there is none for the arm: it is passed over as a whole, however long its queue.
+Trials wait in the order of the plan, and retries until their backoff is over. A retry that may prove unnecessary,
+because the attempt before it may still be heard of, waits until nothing else can start. Each is kept by arm, because
+where there is no place for one attempt of an arm there is none for the arm: it is passed over as a whole, however long
+its queue.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -14,12 +16,16 @@ from outweigh.engine.trial_plan import PlannedRun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedAttempt:
-    """An attempt that has not started yet; `not_before` is the earliest time for a retry."""
+    """An attempt that has not started yet; `not_before` is the earliest time for a retry.
+
+    With `comes_last` it starts when nothing else can: it may turn out that it is not needed.
+    """
 
     planned: PlannedRun
     attempt: int
     tries: int
     not_before: float
+    comes_last: bool = False
 
     @property
     def arm(self) -> str:
@@ -96,13 +102,15 @@ class AttemptQueue:
     def __init__(self) -> None:
         self._waiting = _Line()
         self._retries = _Line()
+        self._last = _Line()
+        self._lines = (self._waiting, self._retries, self._last)
 
     def __bool__(self) -> bool:
-        return bool(self._waiting or self._retries)
+        return any(self._lines)
 
     def __iter__(self) -> Iterator[QueuedAttempt]:
-        yield from self._waiting
-        yield from self._retries
+        for line in self._lines:
+            yield from line
 
     def add(self, due: QueuedAttempt) -> None:
         """Add the first attempt of a trial after all others, or a retry at its time."""
@@ -117,10 +125,11 @@ class AttemptQueue:
         """The attempt that is to start next, which stays in the queue; None where there is none now.
 
         Retries that are due come first, so that blocks stay together, or with `retries_last` after all that waits.
+        Those that come last start when there is none of these.
         """
         waiting, retry = self._waiting.first(), self._retries.first()
         if retry is None or retry.not_before > now:
-            return waiting
+            return waiting or self._last.first()
         return retry if waiting is None or not retries_last else waiting
 
     def take(self, due: QueuedAttempt) -> None:
@@ -129,18 +138,19 @@ class AttemptQueue:
 
     def drop(self, arms: Collection[str]) -> list[QueuedAttempt]:
         """Take out everything of these arms, and return it."""
-        lines = (self._waiting, self._retries)
-        return [due for arm in arms for line in lines for due in line.remove_arm(arm)]
+        return [due for arm in arms for line in self._lines for due in line.remove_arm(arm)]
 
     def pass_over(self, arm: str) -> None:
         """Leave out an arm that has no place now, until `pass_over_none`."""
-        self._waiting.pass_over(arm)
-        self._retries.pass_over(arm)
+        for line in self._lines:
+            line.pass_over(arm)
 
     def pass_over_none(self) -> None:
         """Consider all arms again."""
-        self._waiting.pass_over_none()
-        self._retries.pass_over_none()
+        for line in self._lines:
+            line.pass_over_none()
 
     def _line_of(self, due: QueuedAttempt) -> _Line:
+        if due.comes_last:
+            return self._last
         return self._retries if due.tries else self._waiting

@@ -266,13 +266,15 @@ class Batch:
         retries = record.status is Status.INFRA_ERROR and made.may_retry and self._may_try_again(due)
         self._note_streak(running, made, retries=retries)
         if retries and self._stop is None:
-            self._retry(due, record.status_detail)
+            self._retry(due, made)
         else:
             self._close(due, has_result=record.status not in EXCLUDED_STATUSES)
 
     def _note_streak(self, running: _Running, made: FinishedAttempt, *, retries: bool) -> None:
         """Stop where trial after trial fails for the same reason. A failure that a pause will end is none of these."""
         record, kind = made.record, made.failure_kind
+        if made.may_come_late:  # nothing is known of why it has no result
+            return
         if record.status not in EXCLUDED_STATUSES:
             self._streak.add_result(record.trial.arm)
         elif record.status is Status.INFRA_ERROR and not (retries and asks_to_wait(kind, made.retry_after_seconds)):
@@ -292,19 +294,29 @@ class Batch:
     def _count_down(self, due: QueuedAttempt) -> None:
         self._look_due |= self._open_tasks.count_down(due.planned.trial.task_id)
 
-    def _retry(self, due: QueuedAttempt, why: str | None) -> None:
-        pause = min(self._settings.first_backoff_seconds * 2**due.tries, self._settings.longest_backoff_seconds)
-        # Jitter, so that many runs that failed together do not come back together.
-        pause *= random.uniform(0.5, 1.0)
+    def _retry(self, due: QueuedAttempt, made: FinishedAttempt) -> None:
+        """Queue another attempt; one that may prove unnecessary needs no backoff, and comes after all others."""
+        last = made.may_come_late
+        pause = 0.0 if last else self._backoff(due.tries)
         again = QueuedAttempt(
-            planned=due.planned, attempt=due.attempt + 1, tries=due.tries + 1, not_before=self._executor.now() + pause
+            planned=due.planned,
+            attempt=due.attempt + 1,
+            tries=due.tries + 1,
+            not_before=self._executor.now() + pause,
+            comes_last=last,
         )
         self._queue.add(again)
-        if self._streak.active:
+        if self._streak.active and not last:
             # Another trial would fail as quickly while what is broken is still coming back.
             self._paused_until = max(self._paused_until, again.not_before)
-        detail = f"again in {pause:.1f} s: {why or 'infrastructure failed'}"
+        when = "after all others" if last else f"in {pause:.1f} s"
+        detail = f"again {when}: {made.record.status_detail or 'infrastructure failed'}"
         self._listen(trial_event(due.planned.trial, EventKind.RETRYING, detail))
+
+    def _backoff(self, tries: int) -> float:
+        longest = self._settings.longest_backoff_seconds
+        # Jitter, so that many runs that failed together do not come back together.
+        return min(self._settings.first_backoff_seconds * 2.0**tries, longest) * random.uniform(0.5, 1.0)
 
     def _pause(self, seconds: float) -> None:
         self._paused_until = max(self._paused_until, self._executor.now() + seconds)

@@ -41,8 +41,8 @@ def lost_record(planned: PlannedRun, number: int, suite: LoadedSuite, labels: Js
     return build_record(draft, {}, ())
 
 
-def late_record(record: RunRecord, closed: RunRecord | None, attempt: int, *, settled: bool) -> RunRecord:
-    """A record that came after its attempt was `closed`, under an id of its own; `attempt` is the last of its trial.
+def late_record(record: RunRecord, closed: RunRecord | None, number: int, *, settled: bool) -> RunRecord:
+    """A record that came after its attempt was `closed`, under an id and a `number` that no other attempt has.
 
     Where the trial is `settled` it is no result, whatever it was. `closed` is None where the attempt has no record yet.
     """
@@ -52,7 +52,7 @@ def late_record(record: RunRecord, closed: RunRecord | None, attempt: int, *, se
     late = msgspec.structs.replace(
         record,
         run_id=record.run_id if closed is None else late_id(record.run_id),
-        attempt=record.attempt if settled or record.status in EXCLUDED_STATUSES else attempt,
+        attempt=record.attempt if closed is None else number,
         extra={**record.extra, LATE_LABEL: msgspec.to_builtins(label)},
     )
     if not superseded:

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from threading import Event as Signal
 
+from outweigh.engine.any_signal import AnySignal
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.evaluate import CaseNames
 from outweigh.engine.run_draft import RunDraft
@@ -45,6 +46,8 @@ class EngineDeps:
     `survey` makes a workspace readable that an agent left, and returns why it cannot be read, None where it can.
     `expected_cases` are the test cases that solved runs reported, by task and check. `images` are the images of tasks
     that run in their own. `user_model` plays the users of tasks with a simulated one. `labels` go into every record.
+    `cancel` ends an attempt, and `agent_cancel` only an agent that has not ended: what it did is still checked. None
+    where nothing but `cancel` ends agents.
     """
 
     tasks: Mapping[str, Task]
@@ -73,6 +76,12 @@ class EngineDeps:
     expected_cases: Mapping[str, CaseNames] = field(default_factory=dict)
     images: Mapping[str, ReadyImage] = field(default_factory=dict)
     user_model: UserModelSpec | None = None
+    agent_cancel: Signal | None = None
+
+    @property
+    def ends_agents(self) -> Signal:
+        """What ends an agent, for whatever reason."""
+        return self.cancel if self.agent_cancel is None else AnySignal(self.cancel, self.agent_cancel)
 
     def sandbox_for(self, task: Task) -> SandboxSpec:
         """The settings of the sandbox of a task."""

@@ -104,7 +104,7 @@ class ProcessStreams:
         while not stop():
             left = deadline - monotonic()
             if left <= 0:
-                return False
+                return self._serve(0.0)  # it may have exited in time while this process was stopped
             if self._serve(min(left, interval)):
                 return True
         return False
@@ -289,6 +289,7 @@ def _start_process(job: SandboxCommand) -> "subprocess.Popen[bytes]":
 
 
 def _wait_for_end(job: SandboxCommand, streams: ProcessStreams, deadline: float) -> CommandEnding:
-    if streams.pump(job.cancel.is_set, deadline, CANCEL_CHECK_SECONDS):
-        return CommandEnding.EXITED
-    return CommandEnding.CANCELLED if job.cancel.is_set() else CommandEnding.TIMED_OUT
+    has_exited = streams.pump(job.cancel.is_set, deadline, CANCEL_CHECK_SECONDS)
+    if job.cancel.is_set():  # also where it exited meanwhile: nobody can tell what it would have done otherwise
+        return CommandEnding.CANCELLED
+    return CommandEnding.EXITED if has_exited else CommandEnding.TIMED_OUT
