@@ -116,10 +116,12 @@ class DaskCluster:
         self.hosts.append(host)
         return host
 
-    def start_lead(self, *options: str, **variables: str) -> ClusterProcess:
+    def start_lead(
+        self, *options: str, log: str = "lead", store: Path | None = None, **variables: str
+    ) -> ClusterProcess:
         suite = str(self.folder / "suite")
         return self._start(
-            *("lead", "-m", "outweigh", "run", "-c", suite, "-o", str(self.store), "--executor", "dask"),
+            *(log, "-m", "outweigh", "run", "-c", suite, "-o", str(store or self.store), "--executor", "dask"),
             *("--scheduler", self.address, *options),
             **variables,
         )
@@ -171,9 +173,10 @@ class DaskCluster:
     def said(self, log: str = "lead") -> str:
         return (self.folder / f"{log}.log").read_text()
 
-    def records(self) -> list[RunRecord]:
-        logs = (log.read_bytes() for log in self.store.glob("runs-*.jsonl"))
-        return records(self.store) if any(b"\n" in content for content in logs) else []
+    def records(self, store: Path | None = None) -> list[RunRecord]:
+        folder = store or self.store
+        logs = (log.read_bytes() for log in folder.glob("runs-*.jsonl"))
+        return records(folder) if any(b"\n" in content for content in logs) else []
 
     def until_records(self, count: int, lead: ClusterProcess) -> None:
         until(lambda: len(self.records()) >= count or lead.has_ended)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from tests.cluster.cluster_in_process import CONTENT, LEASE_SECONDS, PACKAGE, Le
 
 from outweigh.cluster.lead_state import CANCEL_GRACE_SECONDS, LeadState
 from outweigh.cluster.lease import Lease
-from outweigh.cluster.messages import PROTOCOL, AttemptOrder, ExchangeReply, HostState
+from outweigh.cluster.messages import PROTOCOL, AttemptOrder, ExchangeReply, HostState, SuitePackage
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.store.run_store import FolderRunStore
@@ -177,6 +178,68 @@ def test_an_attempt_that_is_to_end_before_it_began_is_ended_although_its_start_i
         lead.executor.take_reply(host.address, earlier, before, {})
 
         assert lead.executor.request_for(host.address).unwanted == (order.key,)
+
+
+def test_an_attempt_whose_marker_is_damaged_is_lost_and_not_made_again(tmp_path: Path) -> None:
+    with in_process(tmp_path) as (lead, [host]):
+        done = lead.executor.start(lead.plan[0], 1)
+        assert done is not None
+        order = lead.state.request_for(host.address).starts[0]
+        host.spool.of_experiment("experiment").begin(order.run_id, order.trial, order.attempt)
+        host.close()
+        [marker] = host.spool.folder.glob("experiments/*/*/begun")
+        marker.write_bytes(marker.read_bytes().replace(b"task", b"tusk"))
+
+        again = TestHost(tmp_path / "spool", host.address)
+        try:
+            reply = lead.talk_until(again, lambda _: done.done())
+
+            assert "markers in its spool are damaged" in (reply.detail or "")
+            assert done.result().record.status is Status.INFRA_ERROR
+            assert done.result().record.cost.usd is None
+            lead.talk_until(again, lambda reply: not reply.lost)
+            assert again.engines == [] or again.engine.made == []
+            assert not marker.parent.exists()
+        finally:
+            again.close()
+
+
+def test_a_finished_record_is_offered_although_the_marker_of_its_attempt_is_damaged(tmp_path: Path) -> None:
+    with in_process(tmp_path) as (lead, [host]):
+        done = lead.executor.start(lead.plan[0], 1)
+        assert done is not None
+        host.ask(lead.executor.request_for(host.address))
+        host.engine.go.set()
+        lead_away = host.ask(replace(lead.executor.request_for(host.address), wait_seconds=60.0))
+        assert lead_away.offers
+        host.close()
+        [marker] = host.spool.folder.glob("experiments/*/*/begun")
+        marker.write_bytes(b"")
+
+        again = TestHost(tmp_path / "spool", host.address)
+        try:
+            lead.talk_until(again, lambda _: done.done())
+            assert done.result().record.status is Status.COMPLETED
+        finally:
+            again.close()
+
+
+def test_a_host_that_cannot_keep_the_suite_says_why_and_takes_it_when_it_can(tmp_path: Path) -> None:
+    with in_process(tmp_path) as (lead, [host]):
+        other = b"another suite"
+        lead.state.package = SuitePackage(sha256=sha256(other).hexdigest(), size=len(other))
+        place = host.spool.packages.path(PACKAGE).parent
+        place.rename(place.with_name("away"))
+        place.touch()  # a file where a folder should be: as little can be written there as on a full disk
+
+        assert not host.host.receive_package(sha256(other).hexdigest(), 0, other, len(other))
+
+        reply = lead.talk(host)
+        assert reply.state is HostState.NEEDS_PACKAGE
+        assert "the suite could not be kept" in (reply.detail or "")
+        place.unlink()
+        assert host.host.receive_package(sha256(other).hexdigest(), 0, other, len(other))
+        lead.meet(host)
 
 
 def test_a_package_that_was_changed_in_the_spool_is_not_opened(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """Claims about what a fault costs: hosts, scheduler and lead are killed or stopped, five times each in one run."""
 
 import signal
-import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,8 @@ import pytest
 from tests.cli.engines import until
 from tests.cli.killed_experiment import verdict
 from tests.cluster.dask_cluster import ClusterProcess, DaskCluster, dask_cluster
-from tests.prerequisites import needs, require
+from tests.cluster.small_disks import fill, mounted_small_disk
+from tests.prerequisites import needs
 
 from outweigh.model.failure import Status
 from outweigh.model.run_record import LATE_LABEL
@@ -167,14 +166,8 @@ def test_a_lead_that_is_killed_and_started_again_costs_nothing(cluster: DaskClus
 @pytest.fixture
 @needs("privileges")
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "small"
-    place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "small", place], capture_output=True, check=False)
-    require("privileges", None if done.returncode == 0 else "no small disk can be mounted here; only root may")
-    try:
+    with mounted_small_disk(tmp_path) as place:
         yield place
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def test_a_host_whose_disk_is_full_begins_nothing_and_loses_nothing_that_it_made(
@@ -194,12 +187,3 @@ def test_a_host_whose_disk_is_full_begins_nothing_and_loses_nothing_that_it_made
     finish(cluster, lead, trials, local, outweigh)
     assert cluster.paid_twice(trials) == 0
     assert len(cluster.records()) == trials
-
-
-def fill(path: Path) -> None:
-    """Leave no byte free."""
-    with path.open("wb", buffering=0) as stream:
-        for size in (65536, 1):
-            with suppress(OSError):
-                while True:
-                    stream.write(b"x" * size)

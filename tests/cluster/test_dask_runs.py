@@ -1,5 +1,6 @@
 """Claims about `outweigh run --executor dask` with a real scheduler and hosts as processes."""
 
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,10 @@ from tests.cli.engines import until
 from tests.cli.killed_experiment import verdict
 from tests.cluster.certificates import write_certificates
 from tests.cluster.dask_cluster import DaskCluster, dask_cluster
+from tests.cluster.small_disks import fill, mounted_small_disk
+from tests.prerequisites import needs
 
+from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import HOST_LABEL
 
 
@@ -18,6 +22,13 @@ from outweigh.model.run_record import HOST_LABEL
 def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
     with dask_cluster(tmp_path) as cluster:
         yield cluster
+
+
+@pytest.fixture
+@needs("privileges")
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted_small_disk(tmp_path) as place:
+        yield place
 
 
 def test_a_cluster_gives_the_trials_and_the_verdict_of_one_machine(cluster: DaskCluster, outweigh: Any) -> None:
@@ -50,6 +61,69 @@ def test_a_second_interrupt_leaves_nothing_running_on_any_host_and_hosts_stay(cl
     assert lead.wait() == 130, cluster.said()
     until(lambda: cluster.agents() == [])
     assert not any(host.has_ended for host in cluster.hosts)
+
+
+def test_one_interrupt_lets_what_runs_end_and_the_next_run_goes_on_from_there(cluster: DaskCluster) -> None:
+    trials = cluster.write_suite(tasks=4, repeats=3)
+    hosts = [cluster.start_host(slots=2) for _ in range(2)]
+    (cluster.folder / "hold-agents").touch()
+    lead = cluster.start_lead()
+    cluster.hold("agents", attempts=4)
+
+    lead.signal(signal.SIGINT)
+    until(lambda: "interrupted" in cluster.said())
+    cluster.let_go("agents")
+
+    assert lead.wait() == 130, cluster.said()
+    assert sum(cluster.counted().values()) == len(cluster.records()) == 4
+    assert cluster.agents() == []
+    assert not any(host.has_ended for host in hosts)
+    assert cluster.start_lead().wait() == 0, cluster.said()
+    cluster.assert_complete(trials)
+    assert cluster.paid_twice(trials) == 0
+
+
+def test_two_leads_at_once_each_get_their_own_results_and_a_copy_of_a_store_is_a_lead_of_its_own(
+    cluster: DaskCluster,
+) -> None:
+    trials = cluster.write_suite(tasks=4, repeats=3)
+    for _ in range(2):
+        cluster.start_host(slots=2)
+    first = cluster.start_lead()
+    cluster.hold("agents", attempts=4)
+    begun = {run.run_id for run in cluster.records()}
+    copy = cluster.folder / "copy"
+    shutil.copytree(cluster.store, copy)
+    refused = cluster.start_lead(log="refused")
+    assert refused.wait() == 2
+    assert "is in use by process" in cluster.said("refused")
+
+    second = cluster.start_lead(log="second", store=copy)
+    until(lambda: "works for another experiment" in cluster.said("second"))
+    cluster.let_go("agents")
+
+    assert first.wait() == 0, cluster.said()
+    assert second.wait() == 0, cluster.said("second")
+    cluster.assert_complete(trials)
+    made = {run.trial.key: run for run in cluster.records(copy) if run.status not in EXCLUDED_STATUSES}
+    assert len(made) == trials
+    assert cluster.paid_twice(2 * trials) == -len(begun)
+
+
+def test_a_host_without_space_for_the_suite_says_so_and_works_when_there_is_some(
+    cluster: DaskCluster, small_disk: Path
+) -> None:
+    trials = cluster.write_suite(tasks=2, repeats=1)
+    cluster.start_host(slots=2, spool=small_disk)
+    until(lambda: "attempts at a time" in cluster.said("host-1"))
+    fill(small_disk / "filler")
+    lead = cluster.start_lead()
+
+    until(lambda: "the suite could not be kept" in " ".join(cluster.said().split()) or lead.has_ended)
+    (small_disk / "filler").unlink()
+
+    assert lead.wait() == 0, cluster.said()
+    cluster.assert_complete(trials)
 
 
 def test_an_arm_goes_only_to_hosts_that_have_its_tags_and_the_lead_says_so(cluster: DaskCluster) -> None:

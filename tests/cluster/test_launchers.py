@@ -42,10 +42,12 @@ class LaunchedCluster(DaskCluster):
         alive = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
         return [each for each in sorted(alive) if mark in command_of(Path(f"/proc/{each}"))]
 
-    def start_lead(self, *options: str, **variables: str) -> ClusterProcess:
+    def start_lead(
+        self, *options: str, log: str = "lead", store: Path | None = None, **variables: str
+    ) -> ClusterProcess:
         suite = str(self.folder / "suite")
         return self._start(
-            *("lead", "-m", "outweigh", "run", "-c", suite, "-o", str(self.store), "--executor", "dask"),
+            *(log, "-m", "outweigh", "run", "-c", suite, "-o", str(store or self.store), "--executor", "dask"),
             *("--cluster", str(self.file), *options),
             **{**self.variables, **variables},
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Event, RLock
 from time import sleep
 
-from outweigh.cluster.awaited_attempts import AwaitedAttempts
+from outweigh.cluster.kept_records import KeptRecords
 from outweigh.cluster.lead_state import LeadState, LostAttempt
 from outweigh.cluster.lease import Clock, boot_clock
 from outweigh.cluster.messages import (
@@ -21,8 +21,8 @@ from outweigh.cluster.messages import (
     HostState,
     OfferedRecord,
 )
-from outweigh.cluster.record_intake import RecordIntake
-from outweigh.cluster.stored_records import StoredRecords
+from outweigh.cluster.open_attempts import OpenAttempts
+from outweigh.cluster.record_writer import RecordWriter
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
@@ -68,9 +68,9 @@ class ClusterExecutor:
         self._setting = setting
         self._stop_transport = stop_transport
         self._lock = RLock()
-        self._awaited = AwaitedAttempts()
-        self._stored = StoredRecords(setting.store, setting.looks, self._lock)
-        self._intake = RecordIntake(
+        self._awaited = OpenAttempts()
+        self._stored = KeptRecords(setting.store, setting.looks, self._lock)
+        self._writer = RecordWriter(
             state, self._stored, self._awaited, self._lock, setting.suite, setting.labels, self.say
         )
         self._gone: set[AttemptKey] = set()
@@ -120,8 +120,8 @@ class ClusterExecutor:
         if self._setting.cancel.is_set():
             self._cancel()
         self._settle_accounts()
-        if self._intake.fault is not None:
-            raise self._intake.fault
+        if self._writer.fault is not None:
+            raise self._writer.fault
 
     def now(self) -> float:
         """The time of this machine since it was started."""
@@ -131,7 +131,7 @@ class ClusterExecutor:
         """Free the hosts, and end the connections."""
         with self._lock:
             # After a fault the hosts go on, and the next lead takes over what they make.
-            self._state.released = self._intake.fault is None
+            self._state.released = self._writer.fault is None
         self._stop_transport()
         self._settle_accounts()
 
@@ -159,7 +159,7 @@ class ClusterExecutor:
 
     def close_lost(self, planned: PlannedRun, attempt: int, detail: str) -> None:
         """Record that an attempt of an earlier lead was lost."""
-        self._intake.close_lost(planned, attempt, LossReason(detail, UNKNOWN_COST))
+        self._writer.close_lost(planned, attempt, LossReason(detail, UNKNOWN_COST))
 
     # The threads of the transport.
 
@@ -171,7 +171,7 @@ class ClusterExecutor:
 
     def is_stored(self, offer: OfferedRecord) -> bool:
         """Whether the record is here already, so that its artifacts need not be fetched."""
-        return self._intake.is_stored(offer)
+        return self._writer.is_stored(offer)
 
     def take_reply(
         self, address: str, request: ExchangeRequest, reply: ExchangeReply, artifacts: Mapping[str, bytes]
@@ -186,23 +186,23 @@ class ClusterExecutor:
                 if key in self._stored:
                     self._state.acknowledge(reply.host, [key])
         for lost in findings.lost:
-            self._intake.lose(lost)
+            self._writer.lose(lost)
             with self._lock:
                 self._state.acknowledge(reply.host, [lost.order.key])
         for key, reason in findings.broken:
-            self._intake.fail(key, reason)
+            self._writer.fail(key, reason)
         for offer in findings.offers:
             if offer.key in claimed:
-                self._intake.take(reply.host, offer, artifacts)
+                self._writer.take(reply.host, offer, artifacts)
 
     def take_offer(self, host: str, offer: OfferedRecord, artifacts: Mapping[str, bytes]) -> None:
         """Store a record whose large artifacts were fetched since it was offered."""
         if self._stored.claim([offer.key]):
-            self._intake.take(host, offer, artifacts)
+            self._writer.take(host, offer, artifacts)
 
     def fail(self, fault: Exception) -> None:
         """The transport has ended and does not come back: the run ends, and hosts keep what they have."""
-        self._intake.fault = fault
+        self._writer.fault = fault
 
     def tick(self) -> None:
         """Give up what was not heard of for a lease, and say what nobody waits for in silence."""
@@ -210,7 +210,7 @@ class ClusterExecutor:
             lost = self._state.take_silence(self.now())
             waits = not self._state.hosts and self.now() - self._began > NO_HOST_SECONDS
         for each in lost:
-            self._intake.lose(each)
+            self._writer.lose(each)
         if waits:
             self._say_once(self._setting.waiting_hint)
 
@@ -226,7 +226,7 @@ class ClusterExecutor:
             waiting = self._state.waiting
         self.on_work(None)
         for order in waiting:
-            self._intake.lose(
+            self._writer.lose(
                 LostAttempt(order=order, cost=UNKNOWN_COST, reason="the run was cancelled before it began")
             )
 
@@ -239,8 +239,8 @@ class ClusterExecutor:
 
     def _settle_accounts(self) -> None:
         """In the thread of the batch: count costs that no attempt of its own has, and say what happened."""
-        while self._intake.to_charge:
-            record = self._intake.to_charge.popleft()
+        while self._writer.to_charge:
+            record = self._writer.to_charge.popleft()
             for budget in self.budgets(record.trial.arm):
                 budget.add_cost(most_paid(record))
             self._setting.listen(note_event(f"{record.run_id} came late: {record.status_detail or record.status}"))

@@ -33,6 +33,8 @@ GATHER_SECONDS = 0.005
 """Starts that are given together go out together."""
 PAUSE_SECONDS = 0.05
 """After a host did not answer in time."""
+REFUSED_SECONDS = 1.0
+"""After a host could not keep a package; its next answer says why."""
 MEMBERS_SECONDS = 0.3
 """How often the lead asks the scheduler for its workers."""
 
@@ -214,6 +216,7 @@ class DaskLink:
             arguments = (request.package.sha256, offset, part, size)
             if await self._call(client, address, PART_SECONDS, receive_package, *arguments):
                 return
+        await asyncio.sleep(REFUSED_SECONDS)
 
     async def _call(self, client: Any, address: str, seconds: float, function: Any, *arguments: Any) -> Any:
         answers = await asyncio.wait_for(client.run(function, *arguments, workers=[address]), seconds)

@@ -67,6 +67,7 @@ class Host:
             experiment.last_request = request.session, request.number
             if request.echo is not None:
                 self._lease.renew(request.echo, request.lease_seconds)
+            experiment.spool.note_known(order.key for order in request.starts)
             experiment.forget(request.acknowledged)
             experiment.end(request.unwanted)
             if request.cancel:
@@ -80,8 +81,15 @@ class Host:
         return reply
 
     def receive_package(self, digest: str, offset: int, content: bytes, size: int) -> bool:
-        """Take a part of a package; whether the whole of it is here now."""
-        return self._spool.packages.take_part(digest, offset, content, size)
+        """Take a part of a package; whether the whole of it is here now. A reply says why it could not be kept."""
+        try:
+            is_whole, fault = self._spool.packages.take_part(digest, offset, content, size), None
+        except OSError as error:
+            is_whole, fault = False, f"the suite could not be kept in {self._spool.folder}: {error.strerror or error}"
+        with self._lock:
+            if self._experiment is not None:
+                self._experiment.package_fault = fault
+        return is_whole
 
     def read_artifact(self, key: AttemptKey, digest: str, offset: int, size: int) -> bytes:
         """A part of a large artifact of a record that is offered."""
@@ -157,7 +165,7 @@ class Host:
         if experiment.package == package.sha256 and experiment.state is not HostState.NEEDS_PACKAGE:
             return
         experiment.package = package.sha256
-        experiment.state, experiment.detail = HostState.NEEDS_PACKAGE, None
+        experiment.state, experiment.detail = HostState.NEEDS_PACKAGE, experiment.package_fault
         if self._spool.packages.has(package):
             experiment.state = HostState.PREPARING
             self._preparing.submit(self._prepare, experiment, package.sha256)

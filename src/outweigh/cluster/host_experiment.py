@@ -77,6 +77,7 @@ class HostExperiment:
         self.state = HostState.NEEDS_PACKAGE
         self.detail: str | None = None
         self.package: str | None = None
+        self.package_fault: str | None = None
         self.engine: HostEngine | None = None
         self.last_request = (0, 0)
         self.running: dict[AttemptKey, AttemptUnderWay] = {}
@@ -151,6 +152,7 @@ class HostExperiment:
         offers = tuple(self._offers())
         return msgspec.structs.replace(
             reply,
+            detail=self._detail_with_damage(reply.detail),
             arms=() if engine is None else tuple(engine.arms),
             running=tuple(self._describe(each.order) for each in self.running.values()),
             offers=offers,
@@ -159,6 +161,15 @@ class HostExperiment:
             refused=tuple(self._refused.values()),
             broken=tuple(self._broken.values()),
         )
+
+    def _detail_with_damage(self, detail: str | None) -> str | None:
+        """What is said of this host, and how many attempts it was making of which it knows nothing more."""
+        if not (damaged := self.spool.damaged):
+            return detail
+        told = (
+            f"attempts whose markers in its spool are damaged, so that they are lost: {len(damaged)}, in {damaged[0]}"
+        )
+        return told if detail is None else f"{detail}; {told}"
 
     def let_go(self) -> None:
         """Free what makes attempts, when those that were cancelled have ended. Needs no lock."""

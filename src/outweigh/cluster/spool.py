@@ -4,12 +4,13 @@
 - `packages/SHA256.tar`: suites
 - `experiments/TOKEN/ATTEMPT/`: `begun`, then `record` and the artifacts that it names, by their hashes
 
-A folder of an attempt with `begun` alone is an attempt that took place and has no result. It is removed as a whole when
-the lead has acknowledged the record, or knows that there is none.
+A folder of an attempt with `begun` alone is an attempt that took place and has no result; so is one whose marker is
+damaged, and it is known by the name of its folder as soon as the lead names the attempt. A folder is removed as a whole
+when the lead has acknowledged the record, or knows that there is none.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -107,7 +108,18 @@ class ExperimentSpool:
         self._finished: dict[AttemptKey, RunRecord] = {}
         self._unwritten: dict[AttemptKey, tuple[bytes, dict[str, bytes]]] = {}
         self.left_open: set[AttemptKey] = set()
+        self._damaged: set[Path] = set()
         self._read()
+
+    @property
+    def damaged(self) -> Sequence[Path]:
+        """Attempts that were begun by an earlier process, and whose markers do not say which they are."""
+        return sorted(self._damaged)
+
+    def note_known(self, keys: Iterable[AttemptKey]) -> None:
+        """The lead names attempts: one whose marker is damaged was begun and has no result."""
+        if self._damaged:
+            self.left_open |= {key for key in keys if self._attempt_folder(key) in self._damaged}
 
     def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
         """Keep durably that an attempt is about to start; what this thread keeps from now on belongs to it."""
@@ -149,6 +161,7 @@ class ExperimentSpool:
             self._finished.pop(key, None)
             self._unwritten.pop(key, None)
             self.left_open.discard(key)
+            self._damaged.discard(self._attempt_folder(key))
         shutil.rmtree(self._attempt_folder(key), ignore_errors=True)
 
     def remove_if_empty(self) -> None:
@@ -206,7 +219,7 @@ class ExperimentSpool:
         return {}
 
     def _attempt_folder(self, key: AttemptKey) -> Path:
-        return self._folder / sha256(f"{key[0]}\n{key[1]}".encode()).hexdigest()[:32]
+        return self._folder / _folder_name(key)
 
     def _path(self, key: AttemptKey, digest: str) -> Path:
         return self._attempt_folder(key) / digest
@@ -214,21 +227,41 @@ class ExperimentSpool:
     def _read(self) -> None:
         """What an earlier process of this host left: records to offer, and attempts that it did not finish."""
         for folder in self._folders():
-            try:
-                begun = unseal_attempt((folder / "begun").read_bytes())
-            except (OSError, ValueError):  # it ended while it was making or removing the folder: nothing was begun
+            record, begun = _read_record(folder), _read_marker(folder)
+            if record is not None:
+                self._finished[record.run_id, record.attempt] = record
+            elif begun is not None:
+                self.left_open.add((begun.run_id, begun.attempt))
+            elif (folder / "begun").exists():
+                self._damaged.add(folder)
+            else:  # it ended while it was making or removing the folder: nothing was begun
                 shutil.rmtree(folder, ignore_errors=True)
-                continue
-            key = begun.run_id, begun.attempt
-            try:
-                record = decode((folder / "record").read_bytes())
-            except (OSError, ValueError):
-                self.left_open.add(key)
-                continue
-            assert isinstance(record, RunRecord)
-            self._finished[key] = record
 
     def _folders(self) -> Iterator[Path]:
         if self._folder.is_dir():
             sync_folder(self._folder)
             yield from sorted(path for path in self._folder.iterdir() if path.is_dir())
+
+
+def _read_record(folder: Path) -> RunRecord | None:
+    """The finished record of an attempt, where there is one and it is that of this folder."""
+    try:
+        record = decode((folder / "record").read_bytes())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(record, RunRecord) or _folder_name((record.run_id, record.attempt)) != folder.name:
+        return None
+    return record
+
+
+def _read_marker(folder: Path) -> Attempt | None:
+    """What the marker of an attempt says; None where there is none, or it is damaged."""
+    try:
+        begun = unseal_attempt((folder / "begun").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return begun if _folder_name((begun.run_id, begun.attempt)) == folder.name else None
+
+
+def _folder_name(key: AttemptKey) -> str:
+    return sha256(f"{key[0]}\n{key[1]}".encode()).hexdigest()[:32]

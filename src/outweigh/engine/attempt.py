@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
-from outweigh.engine.any_signal import AnySignal
 from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.content_checks import final_answer
 from outweigh.engine.checks.evaluate import CheckSubject, evaluate_checks
@@ -28,6 +27,7 @@ from outweigh.engine.sandbox_request import (
     occupied_bytes,
     watch_disk_quota,
 )
+from outweigh.engine.signals import AnySignal
 from outweigh.engine.simulated_user import SimulatedUser, SimulatedUserError, open_user_model
 from outweigh.engine.stages import ServedSandbox, StageError, WorkSetting, around_work, check_environment
 from outweigh.engine.trial_plan import PlannedRun

@@ -12,12 +12,12 @@ from datetime import datetime
 from pathlib import Path
 from threading import Event as Signal
 
-from outweigh.engine.any_signal import AnySignal
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.evaluate import CaseNames
 from outweigh.engine.run_draft import RunDraft
 from outweigh.engine.sandbox_request import limit_to_task
 from outweigh.engine.setup_check import ExpectedSetup
+from outweigh.engine.signals import AnySignal
 from outweigh.engine.task_dependencies import hide_from_agent
 from outweigh.engine.trigger_run import EarlyStop, answer_limit
 from outweigh.model.arm import Arm

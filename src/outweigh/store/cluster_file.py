@@ -2,6 +2,10 @@
 
 The name is random, because the path of a store says nothing on another machine. `sessions` counts the leads that there
 were, so that what an earlier one said is not taken for news.
+
+A copy of a store is another experiment: hosts could not tell its lead from that of the original. The copy has another
+path and another number in its file system. A store that was only moved keeps one of the two, unless it was moved to
+another disk.
 """
 
 from pathlib import Path
@@ -17,10 +21,12 @@ CLUSTER_FILE = "cluster.json"
 
 
 class ClusterFile(Stored, frozen=True):
-    """The name of the experiment, and which lead this is."""
+    """The name of the experiment, which lead this is, and where the store was then."""
 
     experiment: str
     sessions: int
+    path: str
+    inode: int
 
 
 def begin_session(folder: Path) -> ClusterFile:
@@ -29,11 +35,14 @@ def begin_session(folder: Path) -> ClusterFile:
     try:
         known = msgspec.json.decode(path.read_bytes(), type=ClusterFile)
     except FileNotFoundError:
-        known = ClusterFile(experiment=token_hex(16), sessions=0)
+        known = None
     except msgspec.MsgspecError as fault:
         raise EvidenceError(
             f"{path} is damaged: {fault}. Restore it from a copy, or run into another folder."
         ) from None
-    begun = msgspec.structs.replace(known, sessions=known.sessions + 1)
+    here, inode = str(folder.resolve()), folder.stat().st_ino
+    if known is None or (known.path != here and known.inode != inode):
+        known = ClusterFile(experiment=token_hex(16), sessions=0, path=here, inode=inode)
+    begun = msgspec.structs.replace(known, sessions=known.sessions + 1, path=here, inode=inode)
     write_atomic(path, [msgspec.json.encode(begun) + b"\n"])
     return begun

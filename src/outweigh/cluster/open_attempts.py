@@ -8,7 +8,7 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.run_record import TrialKey
 
 
-class AwaitedAttempts:
+class OpenAttempts:
     """Futures by attempt. Its caller holds the lock of the lead."""
 
     def __init__(self) -> None:

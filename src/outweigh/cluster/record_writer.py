@@ -10,10 +10,10 @@ from threading import RLock
 
 import msgspec
 
-from outweigh.cluster.awaited_attempts import AwaitedAttempts
+from outweigh.cluster.kept_records import KeptRecords
 from outweigh.cluster.lead_state import LeadState, LostAttempt
 from outweigh.cluster.messages import AttemptKey, OfferedRecord
-from outweigh.cluster.stored_records import StoredRecords
+from outweigh.cluster.open_attempts import OpenAttempts
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.lost_record import LossReason, late_record, lost_record
@@ -25,7 +25,7 @@ from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Status
 from outweigh.model.run_record import RunRecord
 
 
-class RecordIntake:
+class RecordWriter:
     """Takes records for a lead, whose `lock` it uses. `to_charge` are late ones that no attempt of the batch pays for.
 
     `fault` is why no record can be stored any more.
@@ -34,8 +34,8 @@ class RecordIntake:
     def __init__(
         self,
         state: LeadState,
-        stored: StoredRecords,
-        awaited: AwaitedAttempts,
+        stored: KeptRecords,
+        awaited: OpenAttempts,
         lock: RLock,
         suite: LoadedSuite,
         labels: Json,

@@ -11,7 +11,7 @@ from outweigh.model.run_record import LATE_LABEL, RunRecord, TrialKey
 from outweigh.ports.stores import RunStore
 
 
-class StoredRecords:
+class KeptRecords:
     """The records of a lead. `lock` is the lead's own; it is not held while something is written."""
 
     def __init__(self, store: RunStore, looks: RunLooks | None, lock: RLock) -> None:
