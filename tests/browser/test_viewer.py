@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, FloatRect, Page, expect
 from tests.browser.accessibility import faults, serious_faults
@@ -13,10 +14,14 @@ from tests.browser.chromium import DESKTOP, PHONE, Scheme, visit
 from tests.browser.likeness import assert_looks_like
 from tests.browser.small_png import reduce_colours
 from tests.trajectories import store_of
-from tests.web.decided_store import LOST, decided_store
+from tests.web.decided_store import LOST as LOST_TASK
+from tests.web.decided_store import decided_store
+from tests.web.hosts_of_store import LOST, NO_SPACE, a_host, an_attempt, hosts_file, write_seen_hosts
 from tests.web.median_store import FIRST, HOSTILE, SECOND, median_store
 from tests.web.viewer_process import viewing
 
+from outweigh.cluster.seen_hosts import hosts_shown
+from outweigh.store.hosts_file import HostCondition, HostsFile
 from outweigh.store.label_file import RunLabel, read_run_labels
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_run
@@ -29,6 +34,7 @@ PAGES = {
     "report": "{night_3}/report",
     "task": "task?task=task-1",
     "runs": "{night_3}/runs",
+    "hosts": "{night_4}/hosts",
     "many-runs": "{median}/runs",
     "run": f"{{median}}/run?run={SECOND}",
     "hostile": f"{{median}}/run?run={quote(f'{HOSTILE}/plain/1')}",
@@ -56,19 +62,31 @@ class Viewer:
 
 @pytest.fixture(scope="module")
 def viewer(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    """Three experiments of a suite, the last one judged, a fourth that is running, and one without a verdict."""
+    """Three experiments of a suite, the last one judged, a fourth that runs on a cluster, and one without a verdict."""
     base = tmp_path_factory.mktemp("viewer")
     for night in (1, 2, 3):
         store = base / "runs" / f"night-{night}"
         decided_store(store, base / "suite", day=night, better_passes=night, judged=night == 3, planned_runs=72)
     median_store(base / "runs" / "median")
     running = decided_store(base / "runs" / "night-4", base / "suite", day=4, planned_runs=120)
-    with FolderRunStore.open(running) as writing, viewing(str(base / "runs")) as (url, _):
+    with (
+        FolderRunStore.open(running) as writing,
+        hosts_shown(running, seen_hosts),
+        viewing(str(base / "runs")) as (url, _),
+    ):
         for arm in ("plain", "better"):
             writing.begin(f"task-1/{arm}/4#1", a_run("task-1", arm, 4).trial, 1)
         with visit(browser, url) as seen:
             expect(seen.page.locator("[data-pending]")).to_have_count(0, timeout=PATIENCE_MILLISECONDS)
         yield Viewer(url, base / "runs")
+
+
+def seen_hosts() -> HostsFile:
+    """One host that was lost, one with a full disk, one without what an arm needs, and two at work."""
+    unfit = "arm 'better' does not run there: ANTHROPIC_API_KEY is not in the environment of the host"
+    lacking = msgspec.structs.replace(a_host(3, HostCondition.UNFIT), detail=unfit)
+    hosts = (a_host(1, LOST), a_host(2, NO_SPACE), lacking, a_host(4, running=1), a_host(5, running=1))
+    return hosts_file(hosts, (an_attempt(3, 1, "plain", 0.31), an_attempt(4, 1, "better", None)), waiting=2)
 
 
 @each_page
@@ -159,6 +177,20 @@ def test_a_running_experiment_comes_first_with_time_left_and_spending(browser: B
         expect(first.locator("[data-live=spent]")).to_have_text(re.compile(r"\$\d+\.\d\d"))
 
 
+def test_the_page_of_the_hosts_follows_them(browser: Browser, tmp_path: Path) -> None:
+    store = decided_store(tmp_path / "runs" / "night-3", tmp_path / "suite", planned_runs=90)
+    with FolderRunStore.open(store), viewing(str(tmp_path / "runs")) as (url, _):
+        write_seen_hosts(store, (a_host(1),))
+        address = f"{Viewer(url, tmp_path / 'runs').page('experiment')}/hosts"
+        with visit(browser, address) as seen:
+            expect(seen.page.get_by_role("row", name="node-1")).to_contain_text("ready")
+
+            write_seen_hosts(store, (a_host(1, LOST), a_host(2)))
+
+            expect(seen.page.get_by_role("row", name="node-2")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+            expect(seen.page.get_by_role("row", name="node-1")).to_contain_text("lost")
+
+
 def test_the_verdict_follows_when_a_run_ends(browser: Browser, tmp_path: Path) -> None:
     store = decided_store(tmp_path / "runs" / "night-3", tmp_path / "suite", planned_runs=72)
     with ExitStack() as open_pages, viewing(str(tmp_path / "runs")) as (url, _):
@@ -188,7 +220,7 @@ def test_it_follows_the_readers_light(browser: Browser, viewer: Viewer) -> None:
 
 def test_a_lost_task_leads_to_the_pair_side_by_side_in_one_click(browser: Browser, viewer: Viewer) -> None:
     with visit(browser, viewer.page("experiment")) as seen:
-        seen.page.get_by_role("link", name=f"night-3, {LOST}: plain and better side by side").click()
+        seen.page.get_by_role("link", name=f"night-3, {LOST_TASK}: plain and better side by side").click()
 
         expect(seen.page.get_by_role("heading", level=1)).to_have_text("Side by side", timeout=PATIENCE_MILLISECONDS)
         outcome = seen.page.get_by_role("row", name="outcome")

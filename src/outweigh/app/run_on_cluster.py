@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
 from outweigh.app.build_engine import load_agents
@@ -16,6 +17,7 @@ from outweigh.cluster.dask_security import TlsFiles, open_security
 from outweigh.cluster.host_launch import HostLaunch
 from outweigh.cluster.lead_state import LeadState
 from outweigh.cluster.messages import SuitePackage
+from outweigh.cluster.seen_hosts import hosts_shown
 from outweigh.cluster.slurm_launcher import slurm_hosts
 from outweigh.cluster.ssh_launcher import ssh_hosts
 from outweigh.cluster.suite_package import pack_suite
@@ -27,6 +29,7 @@ from outweigh.model.launch_spec import LaunchSpec
 from outweigh.model.preflight_result import PreflightResult
 from outweigh.store.cluster_file import ClusterFile, begin_session
 from outweigh.store.experiment_file import read_rule_labels
+from outweigh.store.hosts_file import HostsFile
 from outweigh.store.run_store import FolderRunStore
 
 
@@ -91,8 +94,10 @@ class ClusterRun:
         executor = ClusterExecutor(state, setting, link.stop)
         with self._launched(session, listen):
             link.start(executor)
+            seen = partial(_seen_hosts, executor, signals)
             try:
-                yield executor
+                with hosts_shown(self.store.folder, seen):
+                    yield executor
             finally:
                 link.stop()
 
@@ -132,3 +137,7 @@ class ClusterRun:
             if run is not None:
                 executor.close_lost(run, attempt.attempt, "no host has this attempt of an earlier run any more")
                 listen(note_event(f"{attempt.run_id} was lost with its host"))
+
+
+def _seen_hosts(executor: ClusterExecutor, signals: StopSignals) -> HostsFile:
+    return executor.seen_hosts(draining=signals.drain.is_set())

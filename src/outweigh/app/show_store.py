@@ -16,10 +16,12 @@ from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.run_record import AgentKind, RunRecord, TrialKey, amount_paid
 from outweigh.report.document import Report
+from outweigh.report.formatting import count_of
 from outweigh.report.next_step import NextStep
 from outweigh.report.store_page import ArmOverview, StoreOverview, stores_report
 from outweigh.score.arm_tally import ArmTally
 from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.hosts_file import HostCondition, read_hosts
 from outweigh.store.records import read_imports
 from outweigh.store.store import Store
 from outweigh.store.store_files import record_files, size_on_disk
@@ -171,11 +173,22 @@ def show_store(store: Store) -> StoreOverview:
         last=count.moments[-1] if count.moments else None,
         size_bytes=None if store.path is None or store.is_fetched else size_on_disk(store.path),
         running=running,
+        hosts=_describe_hosts(store) if running else None,
         damaged=tuple(map(str, (*damaged, *store.unread_rows()))),
         shards=tuple(str(each.shard) for each in store.shards),
         choices=_describe_choices(store, experiment),
         figures=figures_of(store, count.tallies),
     )
+
+
+def _describe_hosts(store: Store) -> str | None:
+    """The hosts of a run on a cluster, as its lead saw them last."""
+    seen = None if store.folder is None else read_hosts(store.folder)
+    if seen is None:
+        return None
+    lost = sum(host.condition is HostCondition.LOST for host in seen.hosts)
+    words = [f"{seen.running:,} of {seen.slots:,} slots busy", *([f"{lost:,} lost"] if lost else [])]
+    return f"{count_of(seen.ready_hosts, 'host')} ({', '.join(words)})"
 
 
 def show_stores(stores: Sequence[Store]) -> Report:

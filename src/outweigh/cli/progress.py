@@ -31,7 +31,9 @@ QUIET_EVERY = 100
 
 
 class RunProgress:
-    """Listens to the engine. Per arm: trials with a result, how many passed; dollars, what runs, and time left."""
+    """Listens to the engine. Per arm: trials with a result, how many passed; dollars, what runs on how many hosts, and
+    time left.
+    """
 
     def __init__(self, plan: Sequence[PlannedRun], stream: TextIO) -> None:
         self._total = Counter(run.trial.arm for run in plan)
@@ -40,6 +42,7 @@ class RunProgress:
         self._spent = 0.0
         self._paid = False
         self._running = 0
+        self._hosts: str | None = None
         self._earlier = 0
         self._began = monotonic()
         self._stream = stream
@@ -86,6 +89,8 @@ class RunProgress:
                 self._spent += event.cost_usd or 0.0
                 self._paid |= not event.simulated
                 self._show()
+            elif event.kind is EventKind.HOSTS:
+                self._hosts = event.detail
             elif event.kind is EventKind.RETRYING:
                 self._say(f"{event.task_id}, {event.arm}, repeat {event.repeat}: {detail_line(event.detail)}")
             elif event.kind in (EventKind.PAUSED, EventKind.NOTE, EventKind.STOPPED):
@@ -103,7 +108,8 @@ class RunProgress:
             for arm, total in self._total.items()
         )
         money = f"${self._spent:,.2f}" if self._paid else "simulated costs"
-        return f"{arms}  {money}  {self._running} running{self._time_left()}"
+        where = "" if self._hosts is None else f" on {self._hosts}"
+        return f"{arms}  {money}  {self._running} running{where}{self._time_left()}"
 
     def _time_left(self) -> str:
         """From this engine's own pace; nothing before it has any."""

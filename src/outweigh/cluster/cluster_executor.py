@@ -11,7 +11,7 @@ from threading import Event, RLock
 from time import sleep
 
 from outweigh.cluster.kept_records import KeptRecords
-from outweigh.cluster.lead_state import LeadState, LostAttempt
+from outweigh.cluster.lead_state import KnownHost, LeadState, LostAttempt
 from outweigh.cluster.lease import Clock, boot_clock
 from outweigh.cluster.messages import (
     AttemptKey,
@@ -23,9 +23,10 @@ from outweigh.cluster.messages import (
 )
 from outweigh.cluster.open_attempts import OpenAttempts
 from outweigh.cluster.record_writer import RecordWriter
+from outweigh.cluster.seen_hosts import describe_hosts
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
-from outweigh.engine.events import EventListener, note_event
+from outweigh.engine.events import EventKind, EventListener, note_event
 from outweigh.engine.executor import DoneFutures
 from outweigh.engine.experiment import RunLooks
 from outweigh.engine.load_suite import LoadedSuite
@@ -36,6 +37,8 @@ from outweigh.model.codec import Attempt
 from outweigh.model.run_record import TrialKey, most_paid
 from outweigh.model.usage import UNKNOWN_COST
 from outweigh.ports.stores import RunStore
+from outweigh.report.formatting import count_of
+from outweigh.store.hosts_file import HostsFile
 
 WAIT_SECONDS = 0.1
 NO_HOST_SECONDS = 5.0
@@ -77,6 +80,7 @@ class ClusterExecutor:
         self._open: dict[TrialKey, int] = {}
         self._notes: deque[str] = deque()
         self._said: set[str] = set()
+        self._ready_hosts = 0
         self._began = self.now()
         self.on_work: Callable[[str | None], None] = lambda _: None
         self.budgets: Callable[[str], Sequence[Budget]] = lambda _: ()
@@ -161,6 +165,13 @@ class ClusterExecutor:
         """Record that an attempt of an earlier lead was lost."""
         self._writer.close_lost(planned, attempt, LossReason(detail, UNKNOWN_COST))
 
+    # The thread that shows the hosts to people.
+
+    def seen_hosts(self, *, draining: bool) -> HostsFile:
+        """The hosts as they are now, and what each makes."""
+        with self._lock:
+            return describe_hosts(self._state, self.now(), draining=draining)
+
     # The threads of the transport.
 
     def request_for(self, address: str) -> ExchangeRequest:
@@ -207,7 +218,10 @@ class ClusterExecutor:
     def tick(self) -> None:
         """Give up what was not heard of for a lease, and say what nobody waits for in silence."""
         with self._lock:
+            known = dict(self._state.hosts)
             lost = self._state.take_silence(self.now())
+            for name in known.keys() - self._state.hosts.keys():
+                self._note_silence(known[name], lost)
             waits = not self._state.hosts and self.now() - self._began > NO_HOST_SECONDS
         for each in lost:
             self._writer.lose(each)
@@ -246,6 +260,11 @@ class ClusterExecutor:
             self._setting.listen(note_event(f"{record.run_id} came late: {record.status_detail or record.status}"))
         while self._notes:
             self._setting.listen(note_event(self._notes.popleft()))
+        with self._lock:
+            ready = sum(host.state is HostState.READY for host in self._state.hosts.values())
+        if ready != self._ready_hosts:
+            self._ready_hosts = ready
+            self._setting.listen(note_event(count_of(ready, "host"), EventKind.HOSTS))
 
     def _order_for(self, planned: PlannedRun, attempt: int) -> AttemptOrder:
         """An attempt of an earlier lead that a host still makes has its number, and a new one what no record has."""
@@ -268,6 +287,12 @@ class ClusterExecutor:
             self._say_once(f"{reply.node} makes {reply.slots} attempts at once (host {reply.host})")
         if reply.detail is not None and reply.state is not HostState.PREPARING:
             self._say_once(f"{reply.node} (host {reply.host}): {reply.detail}")
+
+    def _note_silence(self, host: KnownHost, lost: Sequence[LostAttempt]) -> None:
+        """That a host is given up is said each time."""
+        made = sum(each.host == host.name for each in lost)
+        silent = f"has not answered for {self.now() - host.heard_at:.0f} s"
+        self._notes.append(f"{host.node} (host {host.name}) {silent}; attempts that are lost with it: {made}")
 
     def _say_once(self, words: str) -> None:
         if words not in self._said:

@@ -64,10 +64,11 @@ class GivenAttempt:
 class LostAttempt:
     """An attempt that took place and has no result, what it had cost when that was last known, and why it is lost.
 
-    `may_come_late` where its host is silent: it may have ended there.
+    `may_come_late` where its `host` is silent: it may have ended there.
     """
 
     order: AttemptOrder
+    host: str | None = None
     cost: Cost
     reason: str
     may_come_late: bool = False
@@ -90,6 +91,7 @@ class LeadState:
     """The hosts and attempts of one lead, which is the so-manyth `session` of its experiment.
 
     `running_elsewhere` are attempts that a host makes and nobody here waits for, with the host and their cost so far.
+    `lost_hosts` were given up because nothing was heard of them.
     """
 
     def __init__(self, experiment: str, session: int, lease_seconds: float) -> None:
@@ -100,6 +102,7 @@ class LeadState:
         self.cancelled = False
         self.released = False
         self.hosts: dict[str, KnownHost] = {}
+        self.lost_hosts: dict[str, KnownHost] = {}
         self.given: dict[AttemptKey, GivenAttempt] = {}
         self._with: dict[str | None, dict[AttemptKey, GivenAttempt]] = {}
         self.running_elsewhere: dict[AttemptKey, tuple[str, Cost]] = {}
@@ -203,7 +206,7 @@ class LeadState:
         silent = [host for host in self.hosts.values() if now - host.heard_at > limit]
         lost: list[LostAttempt | None] = []
         for host in silent:
-            del self.hosts[host.name]
+            self.lost_hosts[host.name] = self.hosts.pop(host.name)
             reason = f"its host on {host.node} did not answer for {limit:.0f} s"
             lost += [self._lose(key, reason, may_come_late=True) for key in list(self._of(host.name))]
         gone = {host.name for host in silent}
@@ -261,6 +264,7 @@ class LeadState:
             unwanted=set() if known is None else known.unwanted,
         )
         self.hosts[reply.host] = host
+        self.lost_hosts.pop(reply.host, None)
         return host
 
     def _note_running(self, host: KnownHost, key: AttemptKey, cost: Cost) -> None:
@@ -274,7 +278,9 @@ class LeadState:
         given = self._remove(key)
         if given is None:
             return None
-        return LostAttempt(order=given.order, cost=given.cost, reason=reason, may_come_late=may_come_late)
+        return LostAttempt(
+            order=given.order, host=given.host, cost=given.cost, reason=reason, may_come_late=may_come_late
+        )
 
     def _lose_unbegun(self, host: KnownHost, reply: ExchangeReply) -> list[LostAttempt | None]:
         """What a host that was told to end everything has not begun: it never will."""

@@ -21,11 +21,12 @@ class EventKind(StrEnum):
     JUDGED = "judged"
     STOPPED = "stopped"
     NOTE = "note"
+    HOSTS = "hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """One event. `detail` is text for people; the other fields are for programs.
+    """One event. `detail` is text for people, that of `hosts` how many there are; the other fields are for programs.
 
     `simulated` says that the agent of a finished attempt only pretends, so that its cost was never paid.
     """

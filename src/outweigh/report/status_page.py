@@ -109,7 +109,8 @@ def _headline(status: FolderStatus) -> Iterator[str]:
     if status.store.overview is None:
         yield f"The last store of this folder is {status.store.path}."
     elif status.store.overview.running:
-        yield f"An experiment is running: {done:,} of {done + missing:,} trials have a result."
+        where = "" if status.store.overview.hosts is None else f" on {status.store.overview.hosts}"
+        yield f"An experiment is running{where}: {done:,} of {done + missing:,} trials have a result."
     elif status.change is not None:
         yield "The suite has changed since the last run."
     elif missing:

@@ -69,6 +69,7 @@ class StoreOverview(Struct, frozen=True, kw_only=True):
     choices: Mapping[str, str] = {}
     figures: tuple[ArmFigures, ...] = ()
     shards: tuple[str, ...] = ()
+    hosts: str | None = None
 
 
 def stores_report(stores: Sequence[StoreOverview], step: NextStep | None) -> Report:
@@ -143,7 +144,8 @@ def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
         yield "pairs", f"{pairs} of two runs side by side, {format_dollars(store.pair_judging_usd)}"
     for arm, words in store.choices.items():
         yield "choice", f"{arm}: {words}"
-    yield "state", "running now" if store.running else "not running"
+    where = "" if store.hosts is None else f" on {store.hosts}"
+    yield "state", f"running now{where}" if store.running else "not running"
     yield "damage", count_of(len(store.damaged), "damaged line") if store.damaged else "none"
 
 

@@ -29,6 +29,7 @@ from outweigh.store.append_log import AppendLog
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.choice_file import CHOICES_FILE
 from outweigh.store.durable_files import make_folder, sync_folder
+from outweigh.store.hosts_file import remove_hosts
 from outweigh.store.log_repair import LogRepair, refuse_damage, repair_log
 from outweigh.store.read_only_stores import refuse_read_only
 from outweigh.store.sealed_lines import seal_attempt, seal_judgment, seal_run, unseal_attempt
@@ -224,6 +225,7 @@ class FolderRunStore:
         self._held.callback(self._runs.close)
         self._held.callback(self._judgments.close)
         self._artifacts.sweep()
+        remove_hosts(self.folder)
         self._repair(_RUNS, self._note_line, self._snapshot)
         self._snapshot = None
         self._repair(_JUDGMENTS, self._note_line)

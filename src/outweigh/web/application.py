@@ -27,6 +27,7 @@ from outweigh.web.markup import Html, element, link
 from outweigh.web.pages.diff_page import diff_page
 from outweigh.web.pages.experiment_page import TaskFilter, experiment_page
 from outweigh.web.pages.home_page import ExperimentFilter, home_page
+from outweigh.web.pages.hosts_page import hosts_page
 from outweigh.web.pages.layout import error_page, run_url, store_link
 from outweigh.web.pages.run_page import run_page, text_page
 from outweigh.web.pages.runs_page import runs_page
@@ -62,6 +63,7 @@ def make_viewer(catalogue: StoreCatalogue, token: str | None = None) -> Starlett
             Route("/search", viewer.search, methods=["GET"]),
             viewer.store_route("", viewer.experiment),
             viewer.store_route("/runs", _runs),
+            viewer.store_route("/hosts", lambda request, store: hosts_page(store, _page_number(request))),
             viewer.store_route("/text", _text),
             viewer.store_route("/diff", _diff),
             Route("/e/{key}/run", viewer.run, methods=["GET"]),

@@ -7,6 +7,7 @@ import msgspec
 
 from outweigh.report.formatting import format_count
 from outweigh.web.catalogue import ViewedStore
+from outweigh.web.seen_hosts import seen_hosts
 from outweigh.web.store_summary import RunTotals
 
 RUNNING = "running"
@@ -14,7 +15,11 @@ _MAX_NAMED_RUNS = 3
 
 
 class ProgressState(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress, formatted as the pages show it. `doing` names the attempts under way."""
+    """Progress, formatted as the pages show it. `doing` names the attempts under way.
+
+    `hosts` and `so_far`, what attempts under way have cost, are empty but for a run on a cluster; `hosts_version`
+    changes with what the page of its hosts shows.
+    """
 
     version: int
     state: str
@@ -23,6 +28,9 @@ class ProgressState(msgspec.Struct, frozen=True, kw_only=True):
     time_left: str
     spent: str
     doing: str
+    hosts: str = ""
+    so_far: str = ""
+    hosts_version: str = ""
 
 
 def progress_state(store: ViewedStore) -> ProgressState:
@@ -31,6 +39,8 @@ def progress_state(store: ViewedStore) -> ProgressState:
     total, running, waiting = store.summary.current().total, index.is_running(), index.open_attempts()
     planned = planned_results(store)
     counted = total.runs - total.excluded
+    seen = seen_hosts(store)
+    current = None if seen is None or not seen.is_current else seen
     return ProgressState(
         version=index.version,
         state=_state(counted, planned, running=running),
@@ -39,6 +49,9 @@ def progress_state(store: ViewedStore) -> ProgressState:
         time_left=_time_left(total, planned, len(waiting)) if running else "",
         spent=total.spent,
         doing=_open_attempts_text([run_id for run_id, _ in waiting], running=running),
+        hosts="" if current is None else current.summary,
+        so_far="" if current is None else current.spent,
+        hosts_version="" if seen is None else seen.version,
     )
 
 

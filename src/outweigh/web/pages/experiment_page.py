@@ -24,6 +24,7 @@ from outweigh.web.pages.layout import (
 from outweigh.web.pages.progress_view import progress_facts
 from outweigh.web.pages.verdict_view import verdict_blocks
 from outweigh.web.run_row import RunRow
+from outweigh.web.seen_hosts import seen_hosts
 from outweigh.web.store_summary import ArmCounts, JudgeMeans, StoreSummary
 from outweigh.web.task_pairs import FEWER_PASSES, MORE_PASSES, SAME_PASSES, compare_passes, rows_by_task
 from outweigh.web.trend import TrendTable
@@ -74,6 +75,7 @@ def _about(experiment: ExperimentFile) -> str:
 
 def _links(store: ViewedStore) -> Html:
     path = store_path(store)
+    hosts = link("Hosts", f"{path}/hosts", None, class_="button") if seen_hosts(store) is not None else None
     return element(
         "p",
         link("Report", f"{path}/report", None, class_="button"),
@@ -81,6 +83,8 @@ def _links(store: ViewedStore) -> Html:
         link("All runs", f"{path}/runs", None, class_="button"),
         " ",
         link("Search transcripts", "/search", {"in": store.key}, class_="button"),
+        None if hosts is None else " ",
+        hosts,
     )
 
 

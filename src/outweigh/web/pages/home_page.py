@@ -19,6 +19,7 @@ from outweigh.web.pages.layout import (
 from outweigh.web.pages.progress_view import progress_facts
 from outweigh.web.pages.verdict_view import MAX_CANDIDATES, verdict_blocks
 from outweigh.web.progress import format_moment
+from outweigh.web.seen_hosts import seen_hosts
 from outweigh.web.trend import TrendTable, latest_start
 
 EXPERIMENTS_PER_PAGE = 20
@@ -112,6 +113,8 @@ def _experiment(store: ViewedStore, trends: TrendTable, *, running: bool) -> Htm
             None if running else link("Report", f"{store_path(store)}/report"),
             " ",
             link("Runs", f"{store_path(store)}/runs"),
+            " ",
+            link("Hosts", f"{store_path(store)}/hosts") if running and seen_hosts(store) is not None else None,
             " ",
             None if experiment is None else link("Over time", build_url("/history", {"suite": experiment.suite})),
             class_="links",

@@ -80,6 +80,9 @@ _BADGES = {
     "inconclusive": ("?", "unsure"),
     "deciding": ("…", "plain"),
     "no verdict": ("–", "plain"),
+    "ready": ("✓", "plain"),
+    "preparing": ("…", "plain"),
+    "lost": ("✗", "bad"),
     "agree": ("✓", "plain"),
     "disagree": ("✗", "plain"),
 }

@@ -10,12 +10,14 @@ def progress_facts(store: ViewedStore) -> Html:
     """State, results, time left and spending. It has no outcomes: those of several arms are not added up."""
     state = progress_state(store)
     running = state.state == RUNNING
-    facts = (
+    facts = [
         ("results", "results", state.results),
         ("time left", "time_left", state.time_left),
         ("runs", "runs", state.runs),
         ("spent", "spent", state.spent),
-    )
+    ]
+    if state.hosts:
+        facts += [("spent under way", "so_far", state.so_far), ("hosts", "hosts", state.hosts)]
     cells = join_markup(
         element("div", element("dt", title), element("dd", value, data_live=name))
         for title, name, value in facts

@@ -79,10 +79,18 @@ async function look(live) {
 function show(live, state) {
   // When a run ends, its verdict follows.
   if (live.dataset.state !== state.state) window.location.reload();
+  showHosts(state.hosts_version);
   for (const place of live.querySelectorAll("[data-live]")) {
     const words = String(state[place.dataset.live]);
     if (place.textContent !== words) place.textContent = words;
   }
+}
+
+// Hosts come and go: their page is loaded again, unless the reader is at a place of it.
+function showHosts(version) {
+  const hosts = document.querySelector("[data-hosts]");
+  const idle = [null, document.body].includes(document.activeElement) && document.getSelection().isCollapsed;
+  if (hosts && hosts.dataset.hosts !== version && idle && !document.hidden) window.location.reload();
 }
 
 async function keepLooking() {
