@@ -2,6 +2,8 @@
 
 from random import Random
 
+import numpy as np
+
 from outweigh.store.fingerprint_table import FingerprintTable
 
 
@@ -44,12 +46,14 @@ def test_many_keys_at_once_are_claimed_as_one_by_one() -> None:
         is_new = len({*keys}) == len(keys) and expected.keys().isdisjoint(keys) and 0 not in keys
         if 0 in keys:
             continue
-        assert table.has_any(keys) == (not is_new)
+        many = np.array(keys, dtype=np.int64)
+        places = table.free_places(many)
+        assert (places is not None) == is_new
         for key in keys[:3] if not is_new else ():
             assert table.claim(key, key) == expected.get(key)
             expected.setdefault(key, key)
-        if is_new:
-            table.claim_all(keys, [~key for key in keys])
+        if places is not None:
+            table.claim_all(many, ~many, places)
             expected |= {key: ~key for key in keys}
 
     assert all(table.claim(key, 0) == value for key, value in expected.items())
@@ -57,7 +61,8 @@ def test_many_keys_at_once_are_claimed_as_one_by_one() -> None:
 
 def test_zero_is_a_key_among_many_too() -> None:
     table = FingerprintTable()
-    table.claim_all([0, 5], [7, 8])
+    keys = np.array([0, 5])
+    table.claim_all(keys, np.array([7, 8]), table.free_places(keys))
 
-    assert table.has_any([0])
+    assert table.free_places(keys[:1]) is None
     assert table.claim(0, 9) == 7

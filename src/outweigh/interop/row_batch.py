@@ -5,13 +5,14 @@ reader of single rows. A step for a whole column costs little more than one for 
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, reduce
 from io import BytesIO
-from itertools import pairwise, repeat
-from operator import iconcat
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from itertools import count, pairwise, repeat
+from operator import attrgetter, iconcat
+from typing import Annotated, Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -47,6 +48,14 @@ _PLAIN = imported_run(run_id="", task_id="", arm="", repeat=0)
 _CHECK = (outcome_check("success", None),)
 
 
+TrialSizes = Counter[tuple[str, str]]
+"""How many runs each task and arm has."""
+
+
+_LAST_ORDERED_PLACE = 9_999_999
+"""Labels of further rows are longer, and come before those of earlier ones."""
+
+
 class BatchBuilder:
     """Makes runs from columns of cells. `fields` are those of a row, of which the last are the `others`."""
 
@@ -65,6 +74,26 @@ class BatchBuilder:
         flat: list[Any] = reduce(iconcat, map(msgspec.structs.astuple, rows), [])
         width = len(self._fields)
         return self.runs([flat[place::width] for place in range(width)], first)
+
+    @property
+    def names_by_place(self) -> bool:
+        """Whether rows have neither names nor times, so that the runs of a task and arm are in the order of rows."""
+        return not {"run_id", "started_at"} & {*self._fields}
+
+    def trials_of_rows(self, rows: Iterable[msgspec.Struct], last: int) -> TrialSizes:
+        """How many rows each task and arm has; ValueError if a row must be read by itself."""
+        if "arm" in self._fields:
+            sizes = Counter(map(attrgetter("task_id", "arm"), rows))
+        else:
+            sizes = Counter({(task, None): size for task, size in Counter(map(attrgetter("task_id"), rows)).items()})
+        if self._arm is not None:
+            for task, arm in [trial for trial in sizes if not trial[1]]:
+                sizes[task, self._arm] += sizes.pop((task, arm))
+        _require_trimmed({task for task, _ in sizes})
+        _require_trimmed({arm for _, arm in sizes})
+        if max(len(task) + len(arm) for task, arm in sizes) + len(f"//row {last:07}") > NAME_LENGTH_LIMIT:
+            raise ValueError("a name that has to be cut")
+        return sizes
 
     def runs(self, columns: Sequence[Sequence[Any]], first: int) -> RunColumns | Sequence[RunRecord]:
         """A run for every row of these columns; rows without a name are called by their place from `first` on.
@@ -123,8 +152,10 @@ def _run_ids(cells: _CellColumns, first: int) -> Sequence[str]:
         _require_trimmed(given)
         return given
     tasks, arms, repeats = cells["task_id"], cells["arm"], cells.get("repeat")
-    places = [f"row {number:07}" for number in range(first, first + len(tasks))] if repeats is None else repeats
-    made = [f"{task}/{arm}/{place}" for task, arm, place in zip(tasks, arms, places, strict=True)]
+    if repeats is None:
+        made = [f"{task}/{arm}/row {number:07}" for number, task, arm in zip(count(first), tasks, arms, strict=False)]
+    else:
+        made = [f"{task}/{arm}/{number}" for task, arm, number in zip(tasks, arms, repeats, strict=True)]
     if max(map(len, made)) > NAME_LENGTH_LIMIT:
         raise ValueError("a name that has to be cut")
     if given is None:
@@ -194,6 +225,9 @@ _DECODE_ERRORS = (ValueError, msgspec.MsgspecError, RecursionError)
 _ESCAPED_CHARACTERS = re.compile(r'["\\\x00-\x1f]')
 
 
+_FoundT = TypeVar("_FoundT")
+
+
 class BatchReader:
     """Reads blocks of lines as runs; lines that do not fit are read one by one."""
 
@@ -207,23 +241,50 @@ class BatchReader:
         self, blocks: Iterable[Sequence[bytes]], read_line: SingleLineReader
     ) -> Iterator[RunColumns | Sequence[RunRecord]]:
         """The runs of each block, in the order of their lines."""
+        return self._parts(blocks, self._plain_runs, read_line)
+
+    def count_trials(self, blocks: Iterable[Sequence[bytes]], read_line: SingleLineReader) -> TrialSizes | None:
+        """How many runs each task and arm has; None where their order is not that of the rows."""
+        if not self._blocks.names_by_place:
+            return None
+        sizes = TrialSizes()
+        for found in self._parts(blocks, self._plain_trials, read_line):
+            if isinstance(found, Counter):
+                sizes.update(found)
+                continue
+            trials = [(run.trial.task_id, run.trial.arm) for run in found]
+            if any(not run.run_id.startswith("/".join((*key, "row "))) for key, run in zip(trials, found, strict=True)):
+                return None
+            sizes.update(trials)
+        return sizes if sizes.total() <= _LAST_ORDERED_PLACE else None
+
+    def _parts(
+        self,
+        blocks: Iterable[Sequence[bytes]],
+        read_all: Callable[[Sequence[bytes], int], _FoundT],
+        read_line: SingleLineReader,
+    ) -> Iterator[_FoundT | Sequence[RunRecord]]:
         number = 1
         for lines in blocks:
-            yield from self._runs(lines, number, read_line)
+            yield from self._parts_of(lines, number, read_all, read_line)
             number += len(lines)
 
-    def _runs(
-        self, lines: Sequence[bytes], first: int, read_line: SingleLineReader
-    ) -> Iterator[RunColumns | Sequence[RunRecord]]:
-        """The runs of all lines at once or, if some do not fit, of the parts between them and of each by itself."""
+    def _parts_of(
+        self,
+        lines: Sequence[bytes],
+        first: int,
+        read_all: Callable[[Sequence[bytes], int], _FoundT],
+        read_line: SingleLineReader,
+    ) -> Iterator[_FoundT | Sequence[RunRecord]]:
+        """What is in all lines at once or, if some do not fit, in the parts between them and in each by itself."""
         try:
-            yield self._plain_runs(lines, first)
+            yield read_all(lines, first)
         except _DECODE_ERRORS:
             if len(lines) == 1:
                 yield read_line(lines[0], first)
                 return
             for start, end in pairwise((0, *self._cuts(lines), len(lines))):
-                yield from self._runs(lines[start:end], first + start, read_line)
+                yield from self._parts_of(lines[start:end], first + start, read_all, read_line)
 
     def _cuts(self, lines: Sequence[bytes]) -> Sequence[int]:
         """Positions before and after each line that cannot be decoded; in the middle if all can, but some cells are
@@ -241,11 +302,17 @@ class BatchReader:
         return len(line) < LONGEST_LINE
 
     def _plain_runs(self, lines: Sequence[bytes], first: int) -> RunColumns | Sequence[RunRecord]:
+        return self._blocks.runs_of_rows(self._plain_rows(lines), first)
+
+    def _plain_trials(self, lines: Sequence[bytes], first: int) -> TrialSizes:
+        return self._blocks.trials_of_rows(self._plain_rows(lines), first + len(lines) - 1)
+
+    def _plain_rows(self, lines: Sequence[bytes]) -> Iterator[msgspec.Struct]:
         if max(map(len, lines)) >= LONGEST_LINE:
             raise ValueError("a long line")
         if self._keys and sum(line.count(_KEY_END) for line in lines) != self._keys * len(lines):
             raise ValueError("a key that may stand there twice")
-        return self._blocks.runs_of_rows(map(self._decode, lines), first)
+        return map(self._decode, lines)
 
 
 PLAIN_CELL: Any = None | bool | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float | str

@@ -5,7 +5,7 @@ Nothing is kept of a run that counts, so that a million of them take no memory.
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from operator import add
+from operator import add, itemgetter
 from typing import Any, cast
 
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
@@ -119,9 +119,11 @@ class ArmTally:
     def add_columns(self, runs: RunColumns, rows: Sequence[int]) -> None:
         """Some of these runs, which are completed first attempts of real agents."""
 
+        pick = itemgetter(slice(rows[0], rows[0] + 1)) if len(rows) == 1 else itemgetter(*rows)
+
         def column(place: str) -> Sequence[Any]:
             found = runs.columns.get(place)
-            return (None,) * len(rows) if found is None else [found[row] for row in rows]
+            return (None,) * len(rows) if found is None else cast("Sequence[Any]", pick(found))
 
         self.counted += len(rows)
         self.results.add_all(column("checks.passed"))
@@ -162,6 +164,8 @@ class ArmTally:
 
 def _sum_rows(*columns: Sequence[int | None]) -> list[int | None]:
     """The sum of each row; None where a part of it is unknown."""
+    if any(column.count(None) == len(column) for column in columns):
+        return [None] * len(columns[0])
     rows = zip(*columns, strict=True)
     if not any(None in column for column in columns):
         return [*map(sum, cast("Iterable[Sequence[int]]", rows))]

@@ -1,7 +1,6 @@
 """A table of fingerprints: numbers of 64 bits by such numbers, in a few bytes each, one by one or many at once."""
 
 from array import array
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ class FingerprintTable:
 
     def claim(self, key: int, value: int) -> int | None:
         """Who has this key; nobody had it before where None is returned, and now this value has."""
-        key = key or 1  # a 0 is a free place
+        key = key or 1  # as in `_nonzero`
         keys, mask = self._keys, self._mask
         place = key & mask
         while found := keys[place]:
@@ -31,35 +30,33 @@ class FingerprintTable:
             self._grow()
         return None
 
-    def has_any(self, keys: Sequence[int]) -> bool:
-        """Whether one of these keys is claimed, or stands there twice."""
-        if len({*keys}) < len(keys):
-            return True
-        taken, mask = self._as_numpy(self._keys), self._mask
-        wanted = np.array(keys, dtype=np.int64)
-        wanted[wanted == 0] = 1
-        places = wanted & mask
-        while wanted.size:
-            found = taken[places]
-            if (found == wanted).any():
-                return True
-            others = found != 0
-            places, wanted = (places[others] + 1) & mask, wanted[others]
-        return False
-
-    def claim_all(self, keys: Sequence[int], values: Sequence[int]) -> None:
-        """Claim many keys, of which `has_any` says that none is claimed."""
+    def free_places(self, keys: Any) -> Any:
+        """Where many keys could go; None if one of them is claimed, or stands there twice."""
         while self._free <= len(keys):
             self._grow()
-        wanted = np.array(keys, dtype=np.int64)
-        wanted[wanted == 0] = 1
-        self._put(wanted, np.array(values, dtype=np.int64))
+        keys = _nonzero(keys)
+        if not np.diff(np.sort(keys)).all():
+            return None
+        taken, mask = self._as_numpy(self._keys), self._mask
+        places = keys & mask
+        asked, open_ = np.arange(len(keys)), places
+        while asked.size:
+            found = taken[open_]
+            if (found == keys[asked]).any():
+                return None
+            others = found != 0
+            asked, open_ = asked[others], (open_[others] + 1) & mask
+            places[asked] = open_
+        return places
 
-    def _put(self, keys: Any, values: Any) -> None:
+    def claim_all(self, keys: Any, values: Any, places: Any) -> None:
+        """Claim many keys for which `free_places` found these."""
+        self._put(_nonzero(keys), values, places)
+
+    def _put(self, keys: Any, values: Any, places: Any) -> None:
         """Put keys that are not there into free places; of several that want one place, one gets it at a time."""
         taken, values_there = self._as_numpy(self._keys), self._as_numpy(self._values)
         self._free -= len(keys)
-        places = keys & self._mask
         while keys.size:
             free = taken[places] == 0
             taken[places[free]] = keys[free]
@@ -82,4 +79,10 @@ class FingerprintTable:
         """Twice the places; they are half full at most, so that a key is never far from where it is looked for."""
         keys, values = self._as_numpy(self._keys), self._as_numpy(self._values)
         self._places(2 * len(keys))
-        self._put(keys[keys != 0], values[keys != 0])
+        keys, values = keys[keys != 0], values[keys != 0]
+        self._put(keys, values, keys & self._mask)
+
+
+def _nonzero(keys: Any) -> Any:
+    """The keys as they are kept: a 0 is a free place."""
+    return np.where(keys == 0, 1, keys)

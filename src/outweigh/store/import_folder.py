@@ -6,14 +6,14 @@ artifacts/                what was kept with the runs
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from itertools import repeat
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
+import numpy as np
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import RECORD_LINE_LIMIT, Record, encode
@@ -199,9 +199,12 @@ class ImportFolder:
     def _block_lines(self, runs: RunColumns, tally: ImportCounts) -> bytes | None:
         """The lines of runs that are all new; None where they must be looked at one by one."""
         columns = runs.columns
-        keys = [*map(hash, zip(columns["run_id"], repeat(1)))]
-        trials = [*map(hash, zip(columns["trial.task_id"], columns["trial.arm"], columns["trial.repeat"], repeat(1)))]
-        if self._records.has_any(keys) or self._trials.has_any(trials):
+        first = (1,) * len(runs)
+        keys = _hashes((columns["run_id"], first))
+        trials = _hashes((columns["trial.task_id"], columns["trial.arm"], columns["trial.repeat"], first))
+        key_places = self._records.free_places(keys)
+        trial_places = None if key_places is None else self._trials.free_places(trials)
+        if trial_places is None:
             return None
         try:
             packed = pack_runs(runs) if tally.runs >= LINES_OF_THEIR_OWN else None
@@ -209,8 +212,8 @@ class ImportFolder:
         except UNREADABLE:
             return None
         places = self._lines.places([len(record) + SEAL_BYTES for record in records])
-        self._records.claim_all(keys, places if len(places) == len(keys) else places * len(keys))
-        self._trials.claim_all(trials, keys)
+        self._records.claim_all(keys, np.broadcast_to(np.array(places, dtype=np.int64), keys.shape), key_places)
+        self._trials.claim_all(trials, keys, trial_places)
         tally.count_columns(runs)
         rows: dict[str, list[int]] = defaultdict(list)
         for row, arm in enumerate(columns["trial.arm"]):
@@ -258,6 +261,11 @@ class ImportFolder:
         if found is None:
             found = self.arms[arm] = ArmTally()
         return found
+
+
+def _hashes(columns: Sequence[Sequence[Any]]) -> Any:
+    """The keys of many rows, each like that of a single record."""
+    return np.fromiter(map(hash, zip(*columns, strict=True)), np.int64, len(columns[0]))
 
 
 def _record_key(record: Record) -> int:

@@ -1,14 +1,19 @@
 """Rows are numbered as the runs are by their ids, whether they stand in order or not, in blocks and by themselves."""
 
+import json
 import random
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from outweigh.interop.imported_run import UnnumberedRun, imported_run, number_repeats
+from outweigh.interop.table.importer import TableImporter
 from outweigh.interop.table.row_repeats import RowNumbers, Runs
 from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import REPEAT_LABEL, RunRecord
+from outweigh.ports.importers import ImportNotes
+from outweigh.testing.importer_contract import import_request
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -66,3 +71,28 @@ def test_rows_that_came_after_the_numbers_were_given_have_none() -> None:
     runs = some_runs("none", "rising")
 
     assert RowNumbers(lambda: [runs[:10]]).give(as_columns(runs)) is None
+
+
+ODD_LINES = (b"{torn\n", b"[1]\n", b"\n", b'{"task_id": " t1 ", "arm": "a", "success": true}\n', b'{"arm": "a"}\n')
+LONG_NAME = json.dumps({"task_id": "t" * 510, "arm": "a", "success": True}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("odd", [(), ODD_LINES, (*ODD_LINES, LONG_NAME)], ids=["plain", "odd lines", "long name"])
+@pytest.mark.parametrize("arm", [None, "all"])
+def test_rows_without_names_and_times_get_the_numbers_that_their_ids_get(
+    tmp_path: Path, odd: tuple[bytes, ...], arm: str | None
+) -> None:
+    rng = random.Random(3)
+    rows = [{"task_id": f"t{rng.randrange(1500)}", "success": rng.random() < 0.5} for _ in range(3000)]
+    named = rows if arm else [row | {"arm": rng.choice("ab")} for row in rows]
+    lines = [json.dumps(row).encode() + b"\n" for row in named]
+    for line in odd * 2:
+        lines.insert(rng.randrange(300, len(lines)), line)
+    table = tmp_path / "table.jsonl"
+    table.write_bytes(b"".join(lines))
+
+    runs = [*TableImporter().read(import_request(table, arm=arm), ImportNotes())]
+
+    expected = number_repeats(UnnumberedRun(run.run_id, run.trial.task_id, run.trial.arm, None) for run in runs)
+    assert len(runs) >= len(rows)
+    assert {run.run_id: (run.trial.repeat, REPEAT_LABEL in run.extra) for run in runs} == expected

@@ -15,7 +15,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.column_names import NO_UNIT, match_name, says_more_than_collected
 from outweigh.interop.imported_run import field_origins
 from outweigh.interop.result_files import decode_json_line, open_source, read_head
-from outweigh.interop.row_batch import BatchReader, read_line_blocks
+from outweigh.interop.row_batch import BatchReader, SingleLineReader, TrialSizes, read_line_blocks
 from outweigh.interop.table.column_values import is_readable
 from outweigh.interop.table.columns import (
     FIELD_READERS,
@@ -29,7 +29,7 @@ from outweigh.interop.table.columns import (
     unread_times,
 )
 from outweigh.interop.table.guess_columns import UnclearColumnsError, describe_left_out, guess_columns
-from outweigh.interop.table.row_repeats import RowNumbers, Runs
+from outweigh.interop.table.row_repeats import PlaceNumbers, RowNumbers, Runs
 from outweigh.interop.table_rows import (
     ALL_ROWS,
     RowSelection,
@@ -161,7 +161,8 @@ class TableImporter:
         if "repeat" in fields:
             yield from _runs(source, notes)
             return
-        numbers = RowNumbers(lambda: source.blocks(ImportNotes()))
+        sizes = source.count_trials()
+        numbers = RowNumbers(lambda: source.blocks(ImportNotes())) if sizes is None else PlaceNumbers(sizes)
         for runs in _runs(source, notes):
             numbered = numbers.give(runs)
             if numbered is None:
@@ -272,12 +273,26 @@ class _TableSource(NamedTuple):
             yield from (self._read_row(row, notes) for row in table_rows(path, notes, self.selection))
             return
 
+        with open_source(path) as stream:
+            yield from self.batch_reader.read(read_line_blocks(stream), self._line_reader(notes))
+
+    def count_trials(self) -> TrialSizes | None:
+        """How many runs each task and arm has; None where their order is not that of the rows, or cannot be seen
+        without reading them whole.
+        """
+        if self.batch_reader is None:
+            return None
+        with open_source(self.request.path) as stream:
+            return self.batch_reader.count_trials(read_line_blocks(stream), self._line_reader(ImportNotes()))
+
+    def _line_reader(self, notes: ImportNotes) -> SingleLineReader:
+        path = self.request.path
+
         def read_line(line: bytes, number: int) -> Sequence[RunRecord]:
             found = decode_json_line(line, number, path, notes)
             return () if found is None else self._read_row(TableRow(path, number, found.value), notes)
 
-        with open_source(path) as stream:
-            yield from self.batch_reader.read(read_line_blocks(stream), read_line)
+        return read_line
 
     def _read_row(self, row: TableRow, notes: ImportNotes) -> Sequence[RunRecord]:
         try:

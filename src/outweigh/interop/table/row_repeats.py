@@ -5,9 +5,11 @@ runs of a task and arm stand in order already; counting them is enough then, and
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import repeat
+from functools import partial
+from itertools import count, repeat
 
 from msgspec.structs import replace
 
@@ -16,6 +18,31 @@ from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord
 
 Runs = RunColumns | Sequence[RunRecord]
+
+
+class PlaceNumbers:
+    """The numbers of rows that have neither names nor times: how often their task and arm stood there before.
+
+    `sizes` says how many rows each task and arm has, because a run that is alone is not marked as numbered.
+    """
+
+    def __init__(self, sizes: Mapping[tuple[str, str], int]) -> None:
+        self._alone = {trial for trial, size in sizes.items() if size == 1}
+        self._left = sum(sizes.values())
+        self._next: defaultdict[tuple[str, str], Iterator[int]] = defaultdict(partial(count, 1))
+
+    def give(self, runs: Runs) -> Runs | None:
+        """The runs with their numbers; None if there were fewer rows when they were counted."""
+        self._left -= len(runs)
+        if self._left < 0:
+            return None
+        tasks, arms, *_ = _columns(runs)
+        trials = [*zip(tasks, arms, strict=True)]
+        numbers = [*map(next, map(self._next.__getitem__, trials))]
+        alone = not self._alone.isdisjoint(trials)
+        return _with_numbers(
+            runs, numbers, [trial not in self._alone for trial in trials] if alone else [True] * len(runs)
+        )
 
 
 class RowNumbers:
@@ -32,11 +59,17 @@ class RowNumbers:
         if self._given > len(self._numbers):
             return None
         numbers = self._numbers[start : self._given]
-        if not isinstance(runs, RunColumns):
-            return [_with_number(run, RepeatNumber.of(number)) for run, number in zip(runs, numbers, strict=True)]
-        found = runs.with_columns({"trial.repeat": [*map(abs, numbers)]})
-        labels = [ARBITRARY_REPEAT if number < 0 else None for number in numbers]
-        return found.labelled(REPEAT_LABEL, labels) if any(labels) else found
+        return _with_numbers(runs, [*map(abs, numbers)], [number < 0 for number in numbers])
+
+
+def _with_numbers(runs: Runs, numbers: Sequence[int], arbitrary: Sequence[bool]) -> Runs:
+    if not isinstance(runs, RunColumns):
+        return [*map(_with_number, runs, map(RepeatNumber, numbers, arbitrary))]
+    found = runs.with_columns({"trial.repeat": numbers})
+    if not any(arbitrary):
+        return found
+    labels = [ARBITRARY_REPEAT if each else None for each in arbitrary]
+    return found.labelled(REPEAT_LABEL, labels)
 
 
 def _with_number(run: RunRecord, number: RepeatNumber) -> RunRecord:
