@@ -78,6 +78,30 @@ def test_the_verdict_is_that_of_an_import_with_the_same_columns(outweigh: Any, d
     assert read == imported
 
 
+@pytest.mark.parametrize("verb", [("verdict",), ("compare",), ("store", "arms")])
+def test_a_folder_of_such_lines_is_refused_with_an_import_that_keeps_their_costs(
+    outweigh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for arm in ("plain", "skill"):
+        lines = [
+            {"task_id": f"t{task}", "arm": arm, "repeat": 1, "success": task % 3 > 0, "cost_usd": 0.5}
+            for task in range(8)
+        ]
+        (folder / f"{arm}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    refused = outweigh(*verb, "results")
+    *_, command = refused.err.splitlines()
+    imported = outweigh(*shlex.split(command)[1:])
+
+    assert refused.code == 2
+    assert "results/plain.jsonl is a table with columns that collected runs do not have" in refused.err
+    assert imported.code == 0
+    assert imported.out.count("$4.00") == 2
+
+
 def test_lines_that_resemble_collected_runs_are_judged_as_they_are_imported(outweigh: Any, tmp_path: Path) -> None:
     names = ("task_id", "arm", "repeat", "passed", "duration_ms", "cost_usd")
     lines = [json.dumps(dict(zip(names, row, strict=False))) for row in rows()]

@@ -38,6 +38,7 @@ def open_runs(paths: Sequence[str], columns: Mapping[str, str], command: str, no
     tables = [path for path in dict.fromkeys(paths) if _is_table(path, mapped=bool(columns))]
     if columns and not tables:
         raise UsageError("--map is about the columns of a table (.csv, .tsv, .jsonl, .json, .parquet); RUNS is none.")
+    refuse_tables_as_records([path for path in paths if path not in tables])
     opened = {path: Store.open(path) for path in paths} | {
         path: _open_table(Path(path), columns, command, notify) for path in tables
     }
@@ -47,10 +48,30 @@ def open_runs(paths: Sequence[str], columns: Mapping[str, str], command: str, no
 def open_stores(paths: Sequence[str | os.PathLike[str]]) -> StoreSet:
     """The stores at these paths, or those that a dataset was made of."""
     if not any(is_dataset(Path(path)) for path in paths):
+        refuse_tables_as_records(paths)
         return StoreSet.open(paths)
     from outweigh.store.dataset_stores import open_dataset  # noqa: PLC0415 - needs an extra
 
     return open_dataset(paths)
+
+
+def refuse_tables_as_records(paths: Sequence[str | os.PathLike[str]]) -> None:
+    """UsageError where rows look like collected runs and say more than these can, such as a cost: it would be unknown."""
+    for path in map(Path, paths):
+        files = sorted(path.glob(f"*{RECORDS_SUFFIX}")) if path.is_dir() else [path]
+        for file in files:
+            if file.suffix == RECORDS_SUFFIX and _is_file(file) and _is_collected_with_more(file):
+                name = path.resolve().name if path.is_dir() else path.stem
+                raise UsageError(
+                    f"{file} is a table with columns that collected runs do not have, which would be unknown here. "
+                    f"Import it, then read what was imported:\n"
+                    f"  outweigh import {quote(str(path))} -o outweigh-runs/{quote(name)}"
+                )
+
+
+def _is_collected_with_more(file: Path) -> bool:
+    row = _first_row(file)
+    return row is not None and "schema" not in row and looks_collected(row) and _says_more_than_collected(file)
 
 
 def _is_table(path: str, *, mapped: bool) -> bool:

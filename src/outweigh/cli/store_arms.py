@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from outweigh.app.correct_arms import CorrectRequest, correct_arms
+from outweigh.app.open_runs import refuse_tables_as_records
 from outweigh.cli.arguments import CommandOptions, Parser, add_format_option, print_report
 from outweigh.cli.defaults import choose_store
 from outweigh.cli.exit_codes import ExitCode
@@ -21,7 +22,9 @@ class _Options(CommandOptions):
 def main(arguments: Sequence[str]) -> int:
     """Add the changes to the store, and list its arms and tasks."""
     options = build_parser().parse_command(arguments, _Options())
-    store = Store.open(choose_store(options.runs, options.command))
+    runs = choose_store(options.runs, options.command)
+    refuse_tables_as_records([runs])
+    store = Store.open(runs)
     request = CorrectRequest(store=store, changes=tuple(options.changes), by=options.by, tasks=options.tasks)
     print_report(correct_arms(request), options.format)
     return ExitCode.SATISFIED
