@@ -29,7 +29,10 @@ KINDS = {
         spec/spec_helper.rb typings/index.test-d.ts typings/commander-tests.ts tests/typing/api.py tests/README.md
     """,
     FileKind.DOCS: "README.md docs/index.md docs/conf.py examples/pizza.js LICENSE doc/manual.txt CONTRIBUTING.rst",
-    FileKind.CHANGELOG: "CHANGELOG.md HISTORY.rst CHANGES News.txt changelog.d/12.fix.md .changeset/brave-cats.md",
+    FileKind.CHANGELOG: """
+        CHANGELOG.md HISTORY.rst CHANGES News.txt docs/versions.rst Releases.md changelog.d/12.fix.md
+        .changeset/brave-cats.md
+    """,
     FileKind.MANIFEST: """
         package.json package-lock.json yarn.lock pnpm-lock.yaml pyproject.toml setup.py requirements-dev.txt uv.lock
         poetry.lock go.mod go.sum Cargo.toml Cargo.lock pom.xml build.gradle.kts Gemfile.lock thing.gemspec

@@ -20,8 +20,11 @@ from outweigh.workspace.cache import WorkspaceCache
 pytestmark = pytest.mark.needs_bubblewrap
 
 LINES = ("def add_twice(number):", "if number is None:", "raise ValueError('a number is needed')", "return number * 2")
+EXIT = ("def __exit__(", "self,", "exc_type: type[BaseException] | None,", "exc_val: BaseException | None,")
+EXIT += ("exc_tb: TracebackType | None,", ") -> None:")
+"""The signature of a special method, which every project has in the same words."""
 FIX = FixText(
-    runs=(LINES,),
+    runs=(LINES, ("self.number += half_of_it()", *EXIT, "self.number = None")),
     test_runs=(("def test_nothing_is_refused():", "with raises(ValueError):", "add_twice(None)"),),
     names=frozenset({"add_twice", "NumberNeeded", "half_of_it"}),
     defined=frozenset({"add_twice", "NumberNeeded", "half_of_it"}),
@@ -70,6 +73,7 @@ INDENTED = "".join(f"    {line}\n" for line in LINES)
         ({"installed/other.py": f"{LINES[0]}\n{LINES[1]}\nprint(number)\n"}, ()),
         ({"installed/other.py": "add_twice = half_of_it = None\n"}, ()),
         ({"installed/idiom.py": "".join(f"{line}\n" for line in LINES[1:])}, ()),
+        ({"installed/idiom.py": "".join(f"{line}\n" for line in (*EXIT, "self.close()"))}, ()),
         ({"installed/later/copy.py": INDENTED}, ("later",)),
         ({"installed/python/lib/python3.11/textwrap.py": INDENTED}, ()),
     ],

@@ -76,7 +76,9 @@ _CI = re.compile(
     r"|codecov\.yml|\.codecov\.yml|\.pre-commit-config\.yaml|\.pre-commit-hooks\.yaml"
 )
 _CHANGELOG = re.compile(
-    r"(?:change_?-?logs?|changes|history|news|releases?_?-?notes?|whatsnew|what-?s-?new)(?:[._-].*)?", re.IGNORECASE
+    r"(?:change_?-?logs?|changes|history|news|releases?_?-?notes?|whatsnew|what-?s-?new)(?:[._-].*)?"
+    r"|(?:versions|releases|release[_-]history)\.(?:rst|md|markdown|adoc)",
+    re.IGNORECASE,
 )
 _CHANGELOG_FOLDERS = frozenset(
     ("changelog", "changelogs", "changelog.d", "news", "newsfragments", "changes", "releasenotes", ".changeset")

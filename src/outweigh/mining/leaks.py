@@ -30,6 +30,7 @@ _SYSTEM_FOLDERS = (
     *("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/gocode", "/usr/share/rubygems-integration"),
 )
 _PACKAGE_FOLDERS = (DEPENDENCIES_INSIDE, *_SYSTEM_FOLDERS)
+_SPECIAL_METHOD = re.compile(r"(?:async )?def __\w+__\(")
 _IMPORT = re.compile(r"(?:from|import|use|using|include|require|package|#include|export \* from)\b|.*\brequire\(")
 _WORD = re.compile(r"[\w$]+")
 _FILE_MARK = b"\n\x01file "
@@ -127,11 +128,23 @@ def _windows(fix: FixText) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield window, max(window, key=len)
 
 
+def _idioms(fix: FixText) -> Iterator[tuple[str, ...]]:
+    """Every run of three lines within the signature of a special method, which many write in the same words."""
+    for run in (*fix.runs, *fix.test_runs):
+        for first, line in enumerate(run):
+            if _SPECIAL_METHOD.match(line):
+                after = range(first, len(run))
+                last = next((number for number in after if run[number].endswith(":")), first)
+                yield from (run[start : start + _WINDOW] for start in range(first, last - _WINDOW + 2))
+
+
 def _leaked_lines(path: str, shown: str, windows: Mapping[tuple[str, ...], str], fix: FixText) -> str | None:
     """Three lines in a row; in someone else's package six, or three with a name that the change defines."""
     lines = [line for line in map(str.strip, shown.splitlines()) if line and not _IMPORT.match(line)]
     runs = {tuple(lines[start : start + _WINDOW]) for start in range(len(lines) - _WINDOW + 1)}
     found = runs.intersection(windows)
+    if _is_package(path):
+        found -= set(_idioms(fix))
     if _is_package(path) and len(found) < _PACKAGE_WINDOWS:
         found = {run for run in found if not fix.defined.isdisjoint(_WORD.findall(" ".join(run)))}
     return f"lines of the change, such as {windows[min(found)]!r}" if found else None

@@ -90,6 +90,19 @@ def test_documentation_of_something_else_or_with_the_patch_in_it_is_not_quoted(o
     assert "Documentation" not in instruction(replace(framed_table(), documentation=(other,))).text
 
 
+def test_of_a_long_part_of_the_documentation_the_paragraphs_about_the_change_are_quoted() -> None:
+    others = "\n\n".join(f"Paragraph {number} is about installing." for number in range(20))
+    code = "```python\ntable(rows)\n\ntable(rows, frame=True)  # a table with a frame\n```"
+    documented = replace(framed_table(), documentation=(f"{others}\n\n{DOCUMENTED}\n\n{code}",))
+
+    text = instruction(documented).text
+    assert (
+        "the documentation says:\n\n> Tables have a frame:\n\n> - `frame=True` draws a frame around the table.\n\n"
+        "> ```python\n> table(rows)\n>\n> table(rows, frame=True)  # a table with a frame\n> ```\n"
+    ) in text
+    assert "installing" not in text
+
+
 @pytest.mark.parametrize(
     ("reported", "title"),
     [

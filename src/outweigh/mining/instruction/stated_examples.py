@@ -33,11 +33,33 @@ def examples_section(texts: Iterable[str], is_leak: IsLeak) -> str | None:
 
 def documentation_section(blocks: Iterable[str], is_wanted: Callable[[str], bool], is_leak: IsLeak) -> str | None:
     """What the change adds to the documentation about what is wanted; None where it adds nothing about it."""
-    shown = list(_within_bounds((block.strip("\n") for block in blocks if is_wanted(block)), is_leak))
+    pieces = (piece for block in blocks for piece in _of_readable_length(block.strip("\n")))
+    shown = list(_within_bounds(filter(is_wanted, pieces), is_leak))
     if not shown:
         return None
     quoted = (indent(block, "> ", lambda _: True).replace("> \n", ">\n") for block in shown)
     return "\n\n".join(["## Documentation", "After the change, the documentation says:", *quoted])
+
+
+def _of_readable_length(block: str) -> Iterator[str]:
+    """A block as it is, or the paragraphs of one that is too long to be quoted as a whole; code is not cut."""
+    if _is_short(block):
+        yield block
+        return
+    paragraph, fenced = "", False
+    for line in block.splitlines(keepends=True):
+        fenced ^= line.lstrip().startswith("```")
+        if line.strip() or fenced:
+            paragraph += line
+        elif paragraph:
+            yield paragraph.rstrip("\n")
+            paragraph = ""
+    if paragraph:
+        yield paragraph.rstrip("\n")
+
+
+def _is_short(text: str) -> bool:
+    return text.count("\n") < _MOST_LINES and len(text) <= _LONGEST
 
 
 def _within_bounds(texts: Iterable[str], is_leak: IsLeak) -> Iterator[str]:
@@ -45,7 +67,7 @@ def _within_bounds(texts: Iterable[str], is_leak: IsLeak) -> Iterator[str]:
     left = _MOST_LINES_TOGETHER
     for text in dict.fromkeys(texts):
         lines = text.count("\n") + 1
-        if text.strip() and lines <= min(left, _MOST_LINES) and len(text) <= _LONGEST and not is_leak(text):
+        if text.strip() and lines <= left and _is_short(text) and not is_leak(text):
             left -= lines
             yield text
 
