@@ -4,11 +4,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from contextlib import contextmanager
 from heapq import merge
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from outweigh.store.dataset_rows import ScoreReader
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int32]
+Index = NDArray[np.intp]
+_Result = TypeVar("_Result")
 
 TASK = "task_id"
 
 _READING_THREADS = 2
-_KEPT_COLUMNS = 4
 
 
 class RowGroup(NamedTuple):
@@ -42,53 +43,119 @@ class PartFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._metadata: Any = None
+        self._places: dict[str, int] = {}
+        self._known: Any = None
 
     def read(self, index: int, columns: Sequence[str] | None = None, names: Sequence[str] = ()) -> Any:
         """Columns of one row group; those in `names` come with their dictionaries."""
+        with self._opened(names) as file:
+            return file.read_row_group(index, columns=columns, use_threads=False)
+
+    def only_value(self, index: int, field: str) -> tuple[Any] | None:
+        """The value that all rows of a row group have, by what its file says about it; None where they differ."""
+        rows = self._metadata.row_group(index)
+        column = rows.column(self._places[field])
+        known = column.statistics
+        if known is None:
+            return None
+        if known.null_count == column.num_values:
+            return (None,)
+        if known.null_count or not known.has_min_max or known.min != known.max:
+            return None
+        return (known.min,)
+
+    @property
+    def _metadata(self) -> Any:
+        # No cached_property here and below: up to Python 3.11 all objects share the lock of one.
+        if self._known is None:
+            with self._opened() as file:
+                self._places = {name: place for place, name in enumerate(file.schema_arrow.names)}
+                self._known = file.metadata
+        return self._known
+
+    @contextmanager
+    def _opened(self, names: Sequence[str] = ()) -> Iterator[Any]:
         with requires_extra("a dataset", "parquet"):
             import pyarrow  # noqa: PLC0415 - heavy, and only datasets need it
             from pyarrow.parquet import ParquetFile  # noqa: PLC0415
         try:
-            with ParquetFile(self.path, metadata=self._metadata, read_dictionary=list(names)) as file:
-                self._metadata = file.metadata
-                return file.read_row_group(index, columns=columns, use_threads=False)
+            with ParquetFile(self.path, metadata=self._known, read_dictionary=list(names)) as file:
+                yield file
         except (pyarrow.ArrowException, OSError, ValueError) as fault:
             raise EvidenceError(f"{self.path} cannot be read as part of a dataset: {fault}.") from fault
 
 
-class SharedNames:
-    """Names of tasks, kept once where several arms have the same."""
+class TaskRows(NamedTuple):
+    """The tasks of some runs, and how many of the runs each has, which stand one after the other."""
+
+    names: tuple[str, ...]
+    rows: Index
+
+    @property
+    def codes(self) -> Codes:
+        """The place of every run's own task."""
+        return np.repeat(np.arange(len(self.names), dtype=np.int32), self.rows)
+
+
+class DatasetReader:
+    """What the runs of a dataset share: the threads that read them, and the names of tasks, kept once for all arms."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[str, ...]] = []
+        self._kept: dict[int, list[tuple[Any, tuple[str, ...]]]] = {}
+        self._joined: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._threads: ThreadPoolExecutor | None = None
 
-    def share(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The same names, as they were kept before."""
-        for kept in self._kept:
-            if kept == names:
-                return kept
-        self._kept.append(names)
-        return names
+    def map(self, action: Callable[..., _Result], *items: Sequence[Any]) -> list[_Result]:
+        """Do the same with all items. Reading and computing on arrays need no interpreter, so two threads help."""
+        if len(items[0]) < 2:
+            return list(map(action, *items))
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_READING_THREADS)
+        return list(self._threads.map(action, *items))
+
+
+    def share(self, part: int, names: Any) -> tuple[str, ...]:
+        """The names of a part, as another arm has them already where they are the same."""
+        for kept, found in self._kept.setdefault(part, []):
+            if kept.equals(names):
+                return found
+        # pyarrow's own way to a list takes twenty times as long.
+        found = tuple(names.to_numpy(zero_copy_only=False).tolist())
+        self._kept[part].append((names, found))
+        return found
+
+    def join(self, parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+        """The names of all parts, as another arm has them already where they are the same."""
+        key = tuple(map(id, parts))
+        if key not in self._joined:
+            self._joined[key] = tuple(chain.from_iterable(parts))
+        return self._joined[key]
 
 
 class StoredRuns(Sequence[Score]):
-    """Runs with one role of one arm, in the order of their tasks and repeats."""
+    """Runs with one role of one arm, in the order of their tasks and repeats.
 
-    def __init__(self, groups: Sequence[RowGroup], tasks: "SharedNames") -> None:
-        self._shared = tasks
+    There is a group for every part of the dataset, None where it has no such run. `part` is the place of the first.
+    """
+
+    def __init__(self, groups: Sequence[RowGroup | None], reader: DatasetReader, part: int = 0) -> None:
+        self._reader = reader
+        self._groups = tuple(groups)
+        self._part = part
+        self._ends = list(accumulate(0 if group is None else group.rows for group in groups))
+        self._scores = ScoreReader()
+        self._tasks: TaskRows | None = None
+        self._parts: Sequence[StoredRuns] | None = None
         self._counts: dict[str, Counter[Any]] = {}
-        self._numbers: dict[str, Numbers] = {}
-        self._groups = tuple(group for group in groups if group.rows)
-        self._ends = list(accumulate(group.rows for group in self._groups))
-        self._reader = ScoreReader()
+        self._kept: dict[tuple[str, str], object] = {}
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
     def __iter__(self) -> Iterator[Score]:
         for group in self._groups:
-            yield from self._reader.read(group.file.read(group.number))
+            if group is not None:
+                yield from self._scores.read(group.file.read(group.number))
 
     @overload
     def __getitem__(self, place: int) -> Score: ...
@@ -108,68 +175,144 @@ class StoredRuns(Sequence[Score]):
             by_group.setdefault(number, []).append(place - (self._ends[number - 1] if number else 0))
         for number, rows in by_group.items():
             group = self._groups[number]
-            found += self._reader.read(group.file.read(group.number).take(rows))
+            if group is not None:
+                found += self._scores.read(group.file.read(group.number).take(rows))
         return found
+
+    @property
+    def parts(self) -> "Sequence[StoredRuns]":
+        """The runs of every part of the dataset; a task is in one part only."""
+        if self._parts is None:
+            groups = enumerate(self._groups)
+            self._parts = (
+                (self,) if len(self._groups) == 1 else [StoredRuns([group], self._reader, place) for place, group in groups]
+            )
+        return self._parts
+
+    def map(self, action: Callable[..., _Result], *items: Sequence[Any]) -> list[_Result]:
+        """Do the same with all items, such as the parts of arms."""
+        return self._reader.map(action, *items)
+
+    def keep(self, kind: str, field: str, make: "Callable[[StoredRuns, str], _Result]", most: int) -> _Result:
+        """What was made of a field before, or is made now; of every kind, the `most` that were asked for last."""
+        key = kind, field
+        found = self._kept.pop(key, None)
+        if found is None:
+            found = make(self, field)
+        self._kept[key] = found
+        same = [each for each in self._kept if each[0] == kind]
+        if len(same) > most:
+            del self._kept[same[0]]
+        return cast(_Result, found)
 
     def numbers(self, field: str) -> Numbers:
-        """A column of numbers; NaN where it is unknown. The last few are kept: a gate asks for the same again."""
-        found = self._numbers.pop(field, None)
-        self._numbers[field] = self._read_numbers(field) if found is None else found
-        if len(self._numbers) > _KEPT_COLUMNS:
-            del self._numbers[next(iter(self._numbers))]
-        return self._numbers[field]
-
-    def _read_numbers(self, field: str) -> Numbers:
+        """A column of numbers; NaN where it is unknown."""
+        if len(self._groups) == 1:
+            return self._read_numbers(field)
         found = np.empty(len(self), dtype=np.float64)
 
-        def fill(rows: slice, group: RowGroup) -> None:
-            found[rows] = _as_numbers(group.file.read(group.number, [field]).column(0))
+        def fill(start: int, part: StoredRuns) -> None:
+            found[start : start + len(part)] = part.numbers(field)
 
-        self._for_each_group(fill)
+        self.map(fill, self._starts, self.parts)
         return found
+
+    def only_value(self, field: str) -> tuple[Any] | None:
+        """The value that all runs have in this field, where that is known without reading them; else None."""
+        found = [group.file.only_value(group.number, field) for group in self._groups if group is not None]
+        return found[0] if found and all(each == found[0] for each in found) else None
+
+    @property
+    def _starts(self) -> list[int]:
+        return [0, *self._ends[:-1]]
+
+    def _read_numbers(self, field: str) -> Numbers:
+        group = self._groups[0]
+        if group is None:
+            return np.zeros(0)
+        only = group.file.only_value(group.number, field)
+        if only is not None and (only[0] is None or isinstance(only[0], int | float)):
+            return np.full(group.rows, np.nan if only[0] is None else only[0] + 0.0)
+        return _as_numbers(group.file.read(group.number, [field]).column(0))
 
     def names(self, field: str) -> tuple[Sequence[Any], Codes]:
         """A column of names: the different ones, and the place of every run's own among them."""
         if field == TASK:
-            return self._tasks
+            return self.task_rows.names, self.task_rows.codes
         names, codes = self._names(field)
         read = _READ_NAMES.get(field)
         return (names if read is None else [None if name is None else read(name) for name in names]), codes
 
-    @cached_property
-    def _tasks(self) -> tuple[Sequence[Any], Codes]:
-        names, codes = self._names(TASK)
-        return self._shared.share(tuple(names)), codes
+    @property
+    def task_rows(self) -> TaskRows:
+        """The tasks, in order, and how many runs each has."""
+        if self._tasks is None:
+            self._tasks = self._read_tasks() if len(self._groups) == 1 else self._join_tasks()
+        return self._tasks
+
+    def _join_tasks(self) -> TaskRows:
+        found = self.map(lambda part: part.task_rows, self.parts)
+        rows = np.concatenate([np.zeros(0, np.intp), *(each.rows for each in found)])
+        return TaskRows(self._reader.join([each.names for each in found]), rows)
+
+    def _read_tasks(self) -> TaskRows:
+        group = self._groups[0]
+        if group is None:
+            return TaskRows((), np.zeros(0, np.intp))
+        column = group.file.read(group.number, [TASK], [TASK]).column(0).unify_dictionaries().combine_chunks()
+        if hasattr(column, "chunks"):
+            column = column.chunk(0)
+        codes = column.indices.to_numpy(zero_copy_only=False)
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1])
+        if len(np.unique(codes[starts])) != len(starts):
+            raise EvidenceError(
+                f"{group.file.path} cannot be read as part of a dataset: its runs are not in the order of their tasks."
+            )
+        names = self._reader.share(self._part, column.dictionary.take(column.indices.take(starts)))
+        return TaskRows(names, np.diff(starts, append=len(codes)).astype(np.intp, copy=False))
 
     def counts(self, field: str) -> Counter[Any]:
         """How many runs have each value of a field."""
+        if field == TASK:
+            names, rows = self.task_rows
+            return Counter(dict(zip(names, rows.tolist(), strict=True)))
         if field not in self._counts:
-            names, codes = self.names(field)
-            numbers = np.bincount(codes, minlength=len(names)).tolist()
-            self._counts[field] = Counter(dict(zip(names, numbers, strict=True)))
+            self._counts[field] = self._count(field)
         return self._counts[field]
 
+    def _count(self, field: str) -> Counter[Any]:
+        if len(self._groups) > 1:
+            # In the order of the runs, in which a Counter is asked for its most common values.
+            return sum_counts(self.map(lambda part: part.counts(field), self.parts))
+        names, codes = self.names(field)
+        return Counter(dict(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True)))
+
     def _names(self, field: str) -> tuple[list[Any], Codes]:
+        if len(self._groups) == 1:
+            return self._read_names(field)
         found = np.empty(len(self), dtype=np.int32)
         places: dict[Any, int] = {}
-        pieces: dict[int, tuple[list[Any], Codes]] = {}
-
-        def read(rows: slice, group: RowGroup) -> None:
-            pieces[rows.start] = _encoded(group.file.read(group.number, [field], [field]).column(0))
-
-        self._for_each_group(read)
-        for start, (names, codes) in sorted(pieces.items()):
+        for start, (names, codes) in zip(self._starts, self.map(lambda part: part._names(field), self.parts), strict=True):
             mapped = np.array([places.setdefault(name, len(places)) for name in names], dtype=np.int32)
             found[start : start + len(codes)] = mapped[codes] if len(names) else codes
         return list(places), found
 
-    def _for_each_group(self, action: Callable[[slice, RowGroup], None]) -> None:
-        """Reading and decompressing need no interpreter, so two threads keep two cores busy."""
-        starts = [0, *self._ends]
-        rows = [slice(start, start + group.rows) for start, group in zip(starts, self._groups, strict=False)]
-        with ThreadPoolExecutor(_READING_THREADS) as threads:
-            for _ in threads.map(action, rows, self._groups):
-                pass
+    def _read_names(self, field: str) -> tuple[list[Any], Codes]:
+        group = self._groups[0]
+        if group is None:
+            return [], np.zeros(0, dtype=np.int32)
+        only = group.file.only_value(group.number, field)
+        if only is not None and isinstance(only[0], str | int | None):
+            return [only[0]], np.zeros(group.rows, dtype=np.int32)
+        return _encoded(group.file.read(group.number, [field], [field]).column(0))
+
+
+def sum_counts(found: Sequence[Counter[Any]]) -> Counter[Any]:
+    """All counts together, in the order of the first."""
+    total: Counter[Any] = Counter()
+    for each in found:
+        total.update(each)
+    return total
 
 
 class RunsByTask(Mapping[str, int]):

@@ -13,7 +13,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid
 from outweigh.store.dataset_manifest import DatasetManifest, DatasetPart, dataset_refusal, read_manifest, verify_files
 from outweigh.store.dataset_rows import COUNTED, EXCLUDED, SUPERSEDED
-from outweigh.store.dataset_runs import PartFile, RowGroup, SharedNames, StoredRuns
+from outweigh.store.dataset_runs import DatasetReader, PartFile, RowGroup, StoredRuns
 from outweigh.store.store import Store
 from outweigh.store.store_set import StoreSet
 
@@ -58,20 +58,22 @@ class DatasetStores(StoreSet):
 
     def runs(self, arm: str) -> Mapping[str, StoredRuns]:
         """The attempts of an arm by their role."""
-        groups: dict[str, list[RowGroup]] = {role: [] for role in (COUNTED, EXCLUDED, SUPERSEDED)}
+        groups: dict[str, list[RowGroup | None]] = {role: [] for role in (COUNTED, EXCLUDED, SUPERSEDED)}
         for file, summary in zip(self._files, self.summaries, strict=True):
             index = 0
+            for found in groups.values():
+                found.append(None)
             for name in sorted(summary.arms):
                 part = summary.arms[name]
                 for role, rows in zip(groups, (part.runs, part.excluded, part.superseded), strict=True):
                     if rows and name == arm:
-                        groups[role].append(RowGroup(file, index, rows))
+                        groups[role][-1] = RowGroup(file, index, rows)
                     index += rows > 0
-        return {role: StoredRuns(found, self._tasks) for role, found in groups.items()}
+        return {role: StoredRuns(found, self._reader) for role, found in groups.items()}
 
     @cached_property
-    def _tasks(self) -> SharedNames:
-        return SharedNames()
+    def _reader(self) -> DatasetReader:
+        return DatasetReader()
 
     @cached_property
     def _files(self) -> list[PartFile]:
