@@ -6,22 +6,29 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, compress
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.composite_columns import adjust_costs, composite_column
+from outweigh.compare.composite_columns import NO_ADJUSTMENTS, CostAdjustments, adjust_costs, composite_column
 from outweigh.compare.missing_judgments import TWO_ARMS, FillRule, complete_judging
-from outweigh.compare.run_columns import Computed, StoredAttempts, as_column, is_stored, names_of, numbers_of
+from outweigh.compare.run_columns import (
+    Computed,
+    StoredAttempts,
+    StoredParts,
+    as_column,
+    count_values,
+    is_stored,
+    names_of,
+    numbers_of,
+)
 from outweigh.compare.scored_runs import ScoredRuns, has_any
 from outweigh.errors import quote_names
 from outweigh.model.usage import CostProvenance
-from outweigh.score.composite import (
-    EVEN,
-    Profile,
-)
+from outweigh.score.composite import COST_SIGNALS, EVEN, Profile
 from outweigh.score.judge_scores import JudgeCount
 from outweigh.score.metrics import METRICS, Metric
 from outweigh.score.run_score import Score
@@ -30,54 +37,143 @@ from outweigh.stats.variance import TaskMoments, summarize_runs
 Column = NDArray[np.float64]
 Index = NDArray[np.intp]
 CompositeOf = Callable[[Score], float | None]
+_Result = TypeVar("_Result")
+
+_KEPT_SUMS = 8
+"""So many sums of an arm in parts are kept, which is enough for all gates."""
 
 
-class ArmTable(Struct, frozen=True, kw_only=True):
+class TaskSums(Struct, frozen=True, kw_only=True, eq=False):
+    """How many runs of every task know a number, and what these numbers add up to."""
+
+    counts: Index
+    sums: Column
+
+    @property
+    def means(self) -> Column:
+        """The mean of every task; NaN where no run knows the number."""
+        means: Column = np.full(len(self.counts), np.nan)
+        with np.errstate(invalid="ignore"):
+            np.divide(self.sums, self.counts, out=means, where=self.counts > 0)
+        return means
+
+
+class ArmTable(Struct, frozen=True, kw_only=True, dict=True):
     """`columns[metric][i]` belongs to `runs[i]`; NaN stands for unknown, which is safe because records are finite.
 
-    `tasks` are those with a counted run, and `task_of[i]` is the place of run i's task among them. Excluded runs are
-    kept apart and in no column; so are attempts that a later one superseded, and stale reused runs. `ranges` has the
-    lowest and the highest value of metrics that are estimated in some runs; NaN where a run's value is not.
+    `tasks` are those with a counted run. `owners[i]` is the place of run i's task among them; where the runs of a task
+    stand together, `rows` has their number instead. Excluded runs are kept apart and in no column; so are attempts that
+    a later one superseded, and stale reused runs. `ranges` has the lowest and the highest value of metrics that are
+    estimated in some runs; NaN where a run's value is not.
+
+    An arm that is stored as columns has `parts`, each of whole tasks, and is reduced one after the other. `added` has
+    the sums of metrics to which runs were added that stand in no column, for numbers and for their logs. An arm that
+    is `joined` has the runs of two tables; the tasks of the first come first, in their order, and the second has all.
     """
 
     name: str
     runs: Sequence[Score]
     excluded: Sequence[Score]
     tasks: tuple[str, ...]
-    task_of: Index
     columns: Mapping[str, Column]
+    owners: Index | Callable[[], Index] | None = None
+    rows: Index | None = None
     metrics: tuple[Metric, ...] = METRICS
     superseded: Sequence[Score] = ()
     stale: Sequence[Score] = ()
     ranges: Mapping[str, tuple[Column, Column]] = {}
+    parts: Sequence["ArmTable"] = ()
+    added: Mapping[str, Callable[[bool], TaskSums]] = {}
+    joined: "tuple[ArmTable, ArmTable] | None" = None
 
     @property
     def attempts(self) -> Iterator[Score]:
         """Everything that was paid for, whatever became of it."""
         return chain(self.runs, self.excluded, self.superseded)
 
+    @property
+    def task_of(self) -> Index:
+        """The place of every run's task."""
+        if self.owners is not None:
+            return self.owners() if callable(self.owners) else self.owners
+        rows = self.runs_per_task()
+        return np.repeat(np.arange(len(rows)), rows)
+
+    def each_part(self, reduce: Callable[["ArmTable"], _Result]) -> list[_Result]:
+        """Reduce the parts of the arm, or the arm itself where it has none."""
+        if self.parts and isinstance(self.runs, StoredParts):
+            return self.runs.map(reduce, self.parts)
+        return [reduce(self)]
+
+    def sums(self, metric: str, *, logs: bool = False) -> TaskSums:
+        """Add a metric up over the runs of each task that know it, or the logs of it."""
+        if metric in self.added:
+            return self.added[metric](logs)
+        return self.sums_of(f"log {metric}" if logs else metric, partial(_column_of, metric=metric, logs=logs))
+
+    def sums_of(self, name: str, column_of: Callable[["ArmTable"], Column]) -> TaskSums:
+        """Add up a column that is made of each part, and keep the sums by name."""
+        kept: dict[str, TaskSums] = vars(self).setdefault("_sums", {})
+        if name not in kept:
+            kept[name] = self._add_up(name, column_of)
+            if self.parts and len(kept) > _KEPT_SUMS:
+                del kept[next(iter(kept))]
+        return kept[name]
+
+    def _add_up(self, name: str, column_of: Callable[["ArmTable"], Column]) -> TaskSums:
+        if self.joined is not None:
+            first, second = (arm.sums_of(name, column_of) for arm in self.joined)
+            more = (0, len(second.counts) - len(first.counts))
+            return TaskSums(
+                counts=np.pad(first.counts, more) + second.counts, sums=np.pad(first.sums, more) + second.sums
+            )
+        found = self.each_part(lambda part: _sums_by_task(part, column_of(part)))
+        if len(found) == 1:
+            return found[0]
+        rows = self.runs_per_task()
+        complete = all(each.counts is part.rows for each, part in zip(found, self.parts, strict=True))
+        return TaskSums(
+            counts=rows if complete else np.concatenate([each.counts for each in found]),
+            sums=np.concatenate([each.sums for each in found]),
+        )
+
     def known_per_task(self, metric: str) -> Index:
         """How many runs of each task know the metric."""
-        known = ~np.isnan(self.columns[metric])
-        return np.bincount(self.task_of[known], minlength=len(self.tasks))
+        return self.sums(metric).counts
 
     def sum_per_task(self, metric: str) -> Column:
         """Sum over the runs of each task that know the metric."""
-        column = self.columns[metric]
-        known = ~np.isnan(column)
-        sums: Column = np.bincount(self.task_of[known], column[known], len(self.tasks)).astype(np.float64)
-        return sums
+        return self.sums(metric).sums
 
     def mean_per_task(self, metric: str) -> Column:
         """Mean over the runs of each task that know the metric; NaN where none does."""
-        counts = self.known_per_task(metric)
-        means = np.full(len(self.tasks), np.nan)
-        np.divide(self.sum_per_task(metric), counts, out=means, where=counts > 0)
-        return means
+        return self.sums(metric).means
 
     def runs_per_task(self) -> Index:
         """How many counted runs each task has."""
-        return np.bincount(self.task_of, minlength=len(self.tasks))
+        return np.bincount(self.task_of, minlength=len(self.tasks)) if self.rows is None else self.rows
+
+
+def _column_of(arm: ArmTable, *, metric: str, logs: bool) -> Column:
+    column = arm.columns[metric]
+    if not logs:
+        return column
+    # A zero has no logarithm: its task cannot be compared by ratio, and shows up as unknown.
+    with np.errstate(divide="ignore"):
+        return np.log(column)
+
+
+def _sums_by_task(arm: ArmTable, column: Column) -> TaskSums:
+    unknown = np.isnan(column)
+    if arm.rows is not None and len(column):
+        # Zeros for what is unknown leave the sums of other tasks what they are to the last bit, so parts do not matter.
+        starts, some = np.cumsum(arm.rows) - arm.rows, unknown.any()
+        sums = np.add.reduceat(np.where(unknown, 0.0, column) if some else column, starts)
+        return TaskSums(counts=np.add.reduceat(~unknown, starts, dtype=np.intp) if some else arm.rows, sums=sums)
+    known = ~unknown
+    owners = arm.task_of[known]
+    counts = np.bincount(owners, minlength=len(arm.tasks))
+    return TaskSums(counts=counts, sums=np.bincount(owners, column[known], len(arm.tasks)).astype(np.float64))
 
 
 def tabulate_arm(
@@ -105,12 +201,14 @@ def _tabulate_scored(
     """An arm whose scores are in memory. Its columns, and the `others`, are made when they are asked for."""
     runs, excluded = ScoredRuns(scores).apart
     tasks = names_of(runs, "task_id")
+    in_order = not (np.diff(tasks.codes) < 0).any()
     return ArmTable(
         name=name,
         runs=runs,
         excluded=excluded,
         tasks=tuple(tasks.values),
-        task_of=tasks.codes.astype(np.intp),
+        owners=tasks.codes.astype(np.intp),
+        rows=np.bincount(tasks.codes, minlength=len(tasks.values)) if in_order else None,
         columns=Computed({**_columns_of_metrics(runs, metrics), **others}),
         metrics=metrics,
         ranges=_ranges(runs),
@@ -125,28 +223,61 @@ def _columns_of_metrics(runs: Sequence[Score], metrics: tuple[Metric, ...]) -> d
     return {metric.name: partial(numbers_of, runs, metric.name) for metric in metrics if metric.formula is not None}
 
 
+PartComposites = Callable[[int, ArmTable], Mapping[str, Callable[[], Column]]]
+"""Makes the composites of a part, by its place among the parts."""
+
+
 def tabulate_stored(
     name: str,
     attempts: StoredAttempts,
-    composites: Mapping[str, Callable[[], Column]],
+    composites_of: PartComposites | None = None,
     metrics: tuple[Metric, ...] = METRICS,
 ) -> ArmTable:
-    """The same for an arm that is stored as columns, which are read when they are asked for."""
+    """The same for an arm that is stored as columns, which are read part by part when they are asked for."""
     runs = attempts.counted
-    tasks = names_of(runs, "task_id")
-    unknown = partial(np.full, len(runs), np.nan)
-    others = dict.fromkeys(
-        ("composite", "composite_even", "deciding_judge_score", TRIGGER_RECALL, NO_FALSE_TRIGGER), unknown
-    )
+    if not isinstance(runs, StoredParts):
+        raise TypeError(f"the runs of {name} are not stored in parts")
+    parts = [_tabulate_part(name, place, part, composites_of, metrics) for place, part in enumerate(runs.parts)]
+
+    def joined(metric: str) -> Column:
+        found = runs.map(lambda part: part.columns[metric], parts)
+        return np.concatenate([np.zeros(0), *found])
+
+    names, rows = runs.task_rows
+    known = _columns_of_metrics(runs, metrics)
+    others = {metric: partial(joined, metric) for metric in _OTHER_COLUMNS}
     return ArmTable(
         name=name,
         runs=runs,
         excluded=attempts.excluded,
-        tasks=tuple(tasks.values),  # no copy of what is a tuple already
-        task_of=tasks.codes.astype(np.intp),
-        columns=Computed({**_columns_of_metrics(runs, metrics), **others, **composites}, keep=False),
+        tasks=names,
+        rows=rows,
+        columns=Computed({**known, **others}, keep=False),
+        metrics=metrics,
+        parts=parts,
+    )
+
+
+def _tabulate_part(
+    name: str, place: int, runs: Sequence[Score], composites_of: PartComposites | None, metrics: tuple[Metric, ...]
+) -> ArmTable:
+    if not isinstance(runs, StoredParts):
+        raise TypeError(f"the runs of {name} are not stored in parts")
+    names, rows = runs.task_rows
+    known = _columns_of_metrics(runs, metrics)
+    unknown = dict.fromkeys(_OTHER_COLUMNS, partial(np.full, len(runs), np.nan))
+    plain = ArmTable(
+        name=name,
+        runs=runs,
+        excluded=(),
+        tasks=names,
+        rows=rows,
+        columns=Computed({**known, **unknown}, keep=False),
         metrics=metrics,
     )
+    if composites_of is None:
+        return plain
+    return replace(plain, columns=Computed({**known, **unknown, **composites_of(place, plain)}, keep=False))
 
 
 def _ranges(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
@@ -163,6 +294,18 @@ def _ranges(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
     }
 
 
+def with_column(arm: ArmTable, name: str, column_of: Callable[[ArmTable], Column]) -> ArmTable:
+    """The same arm with this column alone."""
+    return replace(
+        arm,
+        columns=Computed({name: partial(column_of, arm)}, keep=False),
+        parts=[with_column(part, name, column_of) for part in arm.parts],
+        joined=None
+        if arm.joined is None
+        else (with_column(arm.joined[0], name, column_of), with_column(arm.joined[1], name, column_of)),
+    )
+
+
 def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
     """The same arm as if it had been run on these tasks only."""
     kept = np.array([task in tasks for task in arm.tasks], dtype=bool)
@@ -174,7 +317,10 @@ def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
         excluded=[score for score in arm.excluded if score.task_id in tasks],
         superseded=[score for score in arm.superseded if score.task_id in tasks],
         tasks=tuple(compress(arm.tasks, kept)),
-        task_of=places[arm.task_of[rows]],
+        owners=places[arm.task_of[rows]],
+        rows=None,
+        parts=(),
+        joined=None,
         columns={name: column[rows] for name, column in arm.columns.items()},
         ranges={name: (low[rows], high[rows]) for name, (low, high) in arm.ranges.items()},
     )
@@ -189,7 +335,10 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
         superseded=[*one.superseded, *other.superseded],
         stale=[*one.stale, *other.stale],
         tasks=(*one.tasks, *other.tasks),
-        task_of=np.concatenate([one.task_of, other.task_of + len(one.tasks)]),
+        owners=np.concatenate([one.task_of, other.task_of + len(one.tasks)]),
+        rows=None,
+        parts=(),
+        joined=None,
         columns={name: np.concatenate([column, other.columns[name]]) for name, column in one.columns.items()},
         ranges=_ranges([*one.runs, *other.runs]),
     )
@@ -200,31 +349,38 @@ JudgesOf = Callable[[Score], frozenset[JudgeCount]]
 
 def task_moments(arm: ArmTable, metric: str, *, logs: bool) -> TaskMoments:
     """Mean, variance and number of the runs that know the metric, for every task of the arm."""
-    column = arm.columns[metric]
-    known = ~np.isnan(column)
-    values, owners = column[known], arm.task_of[known]
-    if logs:
-        with np.errstate(divide="ignore"):
-            values = np.log(values)
-    # A zero has no logarithm: its task cannot be compared by ratio, and shows up as unknown.
-    with np.errstate(invalid="ignore"):
-        return summarize_runs(values, owners, len(arm.tasks))
+    sums = arm.sums(metric, logs=logs)
+    return TaskMoments(
+        means=lambda: sums.means, variances=partial(_variances, arm, metric, logs=logs), counts=sums.counts
+    )
+
+
+def _variances(arm: ArmTable, metric: str, *, logs: bool) -> Column:
+    """The variance of the runs of every task. It takes them all again, and hardly anybody asks."""
+
+    def of_part(part: ArmTable) -> Column:
+        column, owners = part.columns[metric], part.task_of
+        known = ~np.isnan(column)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.log(column[known]) if logs else column[known]
+            found: Column = summarize_runs(values, owners[known], len(part.tasks)).variances
+            return found
+
+    return np.concatenate(arm.each_part(of_part))
 
 
 def select_tasks(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskMoments:
     """The moments of some tasks only, by place or by mask; where all are chosen, the very same."""
-    is_all = keep.all() if keep.dtype == np.bool_ else np.array_equal(keep, np.arange(len(moments.means)))
-    if is_all:
-        return moments
-    return TaskMoments(means=moments.means[keep], variances=moments.variances[keep], counts=moments.counts[keep])
+    is_all = keep.all() if keep.dtype == np.bool_ else np.array_equal(keep, np.arange(len(moments.counts)))
+    return moments if is_all else moments.select(keep)
 
 
 def checksums_by_task(arm: ArmTable) -> dict[str, set[str]]:
     """The known checksums of every task, as its runs name them."""
+    if set(count_values(arm.runs, "task_checksum")) <= {None}:
+        return {}
     tasks, checksums = names_of(arm.runs, "task_id"), names_of(arm.runs, "task_checksum")
     found: dict[str, set[str]] = {}
-    if set(checksums.values) <= {None}:
-        return found
     pairs = tasks.codes.astype(np.int64) * len(checksums.values) + checksums.codes
     for pair in np.unique(pairs).tolist():
         task, checksum = divmod(pair, len(checksums.values))
@@ -235,6 +391,13 @@ def checksums_by_task(arm: ArmTable) -> dict[str, set[str]]:
 
 def cost_provenances(arm: ArmTable) -> set[CostProvenance]:
     """Where the costs of the runs whose cost is known come from."""
+    everything = set(count_values(arm.runs, "cost_provenance"))
+    if len(everything) < 2:
+        return everything if arm.known_per_task("cost_usd").any() else set()
+    return set().union(*arm.each_part(_known_provenances))
+
+
+def _known_provenances(arm: ArmTable) -> set[CostProvenance]:
     found = names_of(arm.runs, "cost_provenance")
     known = ~np.isnan(arm.columns["cost_usd"])
     return {found.values[code] for code in np.unique(found.codes[known]).tolist()}
@@ -249,7 +412,7 @@ def estimated_runs(arm: ArmTable, metric: str | None = None) -> int:
 
 def places_among(names: Sequence[str], tasks: Sequence[str]) -> Index:
     """For every name its place among the tasks, -1 where it is not there."""
-    if names == tasks:
+    if names is tasks or names == tasks:
         return np.arange(len(names))
     places = {task: place for place, task in enumerate(tasks)}
     return np.fromiter((places.get(name, -1) for name in names), np.intp, len(names))
@@ -257,12 +420,37 @@ def places_among(names: Sequence[str], tasks: Sequence[str]) -> Index:
 
 def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
     """For every task with counted runs in both arms, its place in the baseline and in the candidate."""
-    if baseline.tasks == candidate.tasks:
+    if same_tasks(baseline, candidate):
         # The usual case, told apart because every metric of a large experiment asks for it.
         return np.arange(len(baseline.tasks)).repeat(2).reshape(-1, 2)
+    if baseline.parts and candidate.parts:
+        return _align_parts(baseline, candidate)
     places = {task: place for place, task in enumerate(candidate.tasks)}
     shared = [(ours, places[task]) for ours, task in enumerate(baseline.tasks) if task in places]
     return np.array(shared, dtype=np.intp).reshape(-1, 2)
+
+
+def reduce_together(
+    one: ArmTable, other: ArmTable, reduce: Callable[[ArmTable, ArmTable], _Result]
+) -> list[_Result]:
+    """Reduce the parts of two arms, of which each has the same tasks, or both arms where one has no parts."""
+    if one.parts and other.parts and isinstance(one.runs, StoredParts):
+        return one.runs.map(reduce, one.parts, other.parts)
+    return [reduce(one, other)]
+
+
+def same_tasks(one: ArmTable, other: ArmTable) -> bool:
+    """Whether two arms were run on the same tasks, in the same order."""
+    return one.tasks is other.tasks or one.tasks == other.tasks
+
+
+def _align_parts(baseline: ArmTable, candidate: ArmTable) -> Index:
+    """A task is in the same part of both arms."""
+    found, starts = [np.zeros((0, 2), dtype=np.intp)], np.zeros(2, dtype=np.intp)
+    for parts in zip(baseline.parts, candidate.parts, strict=True):
+        found.append(align_tasks(*parts) + starts)
+        starts = starts + [len(part.tasks) for part in parts]
+    return np.concatenate(found)
 
 
 class CompositeScorer:
@@ -324,25 +512,46 @@ class CompositeScorer:
 
     def _tabulate_stored(self, name: str) -> ArmTable:
         """An arm that is stored as columns. Nobody judged its runs: those that are judged are read one by one."""
-        attempts = self._stored[name]
-        plain = tabulate_stored(name, attempts, {}, self._metrics)
-        adjustment: Column | float = 0.0
-        if name != self._reference_arm and self._profile.cost_weight:
-            reference = tabulate_stored(self._reference_arm, self._stored[self._reference_arm], {}, self._metrics)
-            adjustment = self._adjust(plain, reference)
-        rows = len(plain.runs)
-        composites = {
-            "composite": partial(composite_column, plain.columns, rows, self._profile, adjustment),
-            "composite_even": partial(composite_column, plain.columns, rows, EVEN, 0.0),
-        }
-        return tabulate_stored(name, attempts, composites, self._metrics)
+        adjusted = name != self._reference_arm and bool(self._profile.cost_weight)
+        reference = tabulate_stored(self._reference_arm, self._stored[self._reference_arm], None, self._metrics)
+
+        def composites_of(place: int, part: ArmTable) -> dict[str, Callable[[], Column]]:
+            def composite() -> Column:
+                weight = self._adjustments(part, reference.parts[place]).values if adjusted else 0.0
+                return composite_column(part.columns, len(part.runs), self._profile, weight)
+
+            return {
+                "composite": composite,
+                "composite_even": partial(composite_column, part.columns, len(part.runs), EVEN, 0.0),
+            }
+
+        table = tabulate_stored(name, self._stored[name], composites_of, self._metrics)
+        if adjusted and isinstance(table.runs, StoredParts):
+            for found in table.runs.map(self._lacking_signals, table.parts, reference.parts):
+                self._count(found)
+        return table
+
+    def _lacking_signals(self, part: ArmTable, reference: ArmTable) -> CostAdjustments:
+        """The adjustments of a part, which are not computed where all runs know every signal, as most do."""
+        if same_tasks(part, reference) and all(_all_know(each, COST_SIGNALS) for each in (part, reference)):
+            return NO_ADJUSTMENTS
+        return self._adjustments(part, reference)
 
     def _adjust(self, arm: ArmTable, reference: ArmTable) -> Column:
+        found = self._adjustments(arm, reference)
+        self._count(found)
+        return found.values
+
+    def _count(self, found: CostAdjustments) -> None:
+        self._left_out.update({signal: runs for signal, runs in found.left_out.items() if runs})
+        self._unadjusted += found.unadjusted
+
+    def _adjustments(self, arm: ArmTable, reference: ArmTable) -> CostAdjustments:
         rows = places_among(arm.tasks, reference.tasks)
         known = rows >= 0
         # A task that the reference lacks gets a place after all of its own, and so no mean.
         owners = np.where(known, rows, len(reference.tasks))[arm.task_of]
-        found = adjust_costs(
+        return adjust_costs(
             arm.columns,
             owners,
             reference.columns,
@@ -350,9 +559,6 @@ class CompositeScorer:
             len(reference.tasks) + 1,
             self._profile.cost_weight,
         )
-        self._left_out.update({signal: runs for signal, runs in found.left_out.items() if runs})
-        self._unadjusted += found.unadjusted
-        return found.values
 
     @property
     def judging_notes(self) -> tuple[str, ...]:
@@ -378,6 +584,15 @@ TRIGGER_RECALL, NO_FALSE_TRIGGER = "trigger_recall", "no_false_trigger"
 """Columns of trigger cases, which are no metrics: 1 where a skill fired as it should, and where it did not as it should
 not. Each is unknown in runs of cases that expect the other.
 """
+
+
+_OTHER_COLUMNS = ("composite", "composite_even", "deciding_judge_score", TRIGGER_RECALL, NO_FALSE_TRIGGER)
+"""Columns that are no metrics of stored runs, and are computed or unknown."""
+
+
+def _all_know(part: ArmTable, metrics: Sequence[str]) -> bool:
+    """Whether every run of a stored part knows these metrics, by what its file says."""
+    return isinstance(part.runs, StoredParts) and all(part.runs.is_known(metric) for metric in metrics)
 
 
 def _trigger_columns(runs: Sequence[Score]) -> dict[str, Callable[[], Column]]:

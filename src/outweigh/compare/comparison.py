@@ -149,7 +149,7 @@ def compare_arms(
         pairing=pairing,
         deltas=compute_deltas(before, after, pairing),
         tasks=compare_tasks(before, after),
-        discordance=_discordance(before, after, pairing),
+        discordance=_discordance(pairing),
         agent_kinds=frozenset(kind for table in (before, after) for kind in _all_values(table, "agent_kind")),
         same_configuration=_same_configuration(before, after),
         changed_tasks=_changed_tasks(before, after),
@@ -220,19 +220,13 @@ def keep_tasks_of(comparison: Comparison, tasks: Set[str]) -> Comparison:
     )
 
 
-def _discordance(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Discordance:
-    before = baseline.columns["passed"][pairing.baseline_rows]
-    after = candidate.columns["passed"][pairing.candidate_rows]
-
-    def cell(first: int, second: int) -> int:
-        return int(np.count_nonzero((before == first) & (after == second)))
-
+def _discordance(pairing: Pairing) -> Discordance:
     return Discordance(
-        both=cell(1, 1),
-        only_baseline=cell(1, 0),
-        only_candidate=cell(0, 1),
-        neither=cell(0, 0),
-        unit="task" if pairing.one_pair_per_task(baseline) else "pair",
+        both=pairing.outcomes("passed", 1, 1),
+        only_baseline=pairing.outcomes("passed", 1, 0),
+        only_candidate=pairing.outcomes("passed", 0, 1),
+        neither=pairing.outcomes("passed", 0, 0),
+        unit="task" if pairing.one_pair_per_task else "pair",
     )
 
 

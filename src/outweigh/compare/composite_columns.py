@@ -22,6 +22,9 @@ class CostAdjustments(Struct, frozen=True, kw_only=True, eq=False):
     unadjusted: int
 
 
+NO_ADJUSTMENTS = CostAdjustments(values=np.zeros(0), left_out={}, unadjusted=0)
+
+
 def adjust_costs(
     columns: ColumnsByName, owners: Index, reference: ColumnsByName, reference_owners: Index, tasks: int, weight: float
 ) -> CostAdjustments:

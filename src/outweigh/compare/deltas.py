@@ -4,15 +4,25 @@ pairs, over tasks and task by task.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import NamedTuple, overload
+from functools import cached_property, partial
+from itertools import chain
+from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, places_among
-from outweigh.compare.run_columns import Computed, count_values, counts_by_place, last_by_task, names_of, numbers_of
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, places_among, same_tasks
+from outweigh.compare.run_columns import (
+    Computed,
+    StoredParts,
+    count_values,
+    counts_by_place,
+    find_tasks,
+    last_by_task,
+    names_of,
+    numbers_of,
+)
 from outweigh.model.failure import Status
 from outweigh.score.metrics import Metric
 from outweigh.score.run_score import Score
@@ -120,49 +130,112 @@ class Unpaired(NamedTuple):
     why: str
 
 
-class Pairing(Struct, frozen=True, kw_only=True):
-    """Row numbers of the runs that stand against each other, and all runs that stand alone."""
+class Pairing:
+    """The runs that stand against each other, and all runs that stand alone; found when somebody asks."""
 
-    baseline_rows: Index
-    candidate_rows: Index
-    unpaired: tuple[Unpaired, ...]
+    def __init__(self, baseline: ArmTable, candidate: ArmTable) -> None:
+        self._arms = (baseline, candidate)
+        self._places = _repeat_places(baseline, candidate)
+        self._of_parts: dict[int, _Rows] = {}
 
-    @property
+    @cached_property
     def pairs(self) -> int:
         """How many pairs there are."""
-        return len(self.baseline_rows)
+        return sum(self._of_each_part(lambda rows, *_: len(rows[0])))
 
-    def differences(self, baseline: Column, candidate: Column) -> Column:
+    def differences(self, metric: str) -> Column:
         """Candidate minus baseline for every pair where both are known."""
-        found = candidate[self.candidate_rows] - baseline[self.baseline_rows]
-        return found[~np.isnan(found)]
 
-    def one_pair_per_task(self, baseline: ArmTable) -> bool:
+        def of_part(rows: _Rows, baseline: ArmTable, candidate: ArmTable) -> Column:
+            found = candidate.columns[metric][rows[1]] - baseline.columns[metric][rows[0]]
+            known: Column = found[~np.isnan(found)]
+            return known
+
+        return np.concatenate(self._of_each_part(of_part))
+
+    def outcomes(self, metric: str, before: float, after: float) -> int:
+        """How many pairs have these values of a metric."""
+
+        def of_part(rows: _Rows, baseline: ArmTable, candidate: ArmTable) -> int:
+            found = (baseline.columns[metric][rows[0]] == before) & (candidate.columns[metric][rows[1]] == after)
+            return int(np.count_nonzero(found))
+
+        return sum(self._of_each_part(of_part))
+
+    @cached_property
+    def one_pair_per_task(self) -> bool:
         """Whether pairs and tasks are the same thing, so that a paired test over runs is one over tasks."""
-        return int(np.bincount(baseline.task_of[self.baseline_rows]).max(initial=0)) <= 1
+        return max(self._of_each_part(lambda rows, arm, _: int(np.bincount(arm.task_of[rows[0]]).max(initial=0)))) <= 1
+
+    @cached_property
+    def unpaired(self) -> "tuple[Unpaired, ...]":
+        """All runs that stand alone; nothing is dropped silently."""
+        baseline, candidate = self._arms
+        return (
+            *self._unpaired(baseline, candidate, 0, self._places),
+            *self._unpaired(candidate, baseline, 1, self._places[::-1]),
+        )
+
+    def _unpaired(self, arm: ArmTable, other: ArmTable, side: int, places: "_Places") -> "Iterator[Unpaired]":
+        mine, theirs = places
+        lost = {(trial.task, theirs[trial.repeat]): trial for trial in _trials(other.excluded)}
+
+        def alone(rows: _Rows, *parts: ArmTable) -> list[Unpaired]:
+            left = np.ones(len(parts[side].runs), dtype=bool)
+            left[rows[side]] = False
+            return [
+                Unpaired(
+                    trial.task, arm.name, trial.repeat, _why(lost.get((trial.task, mine[trial.repeat])), other.name)
+                )
+                for trial in _trials(parts[side].runs, np.flatnonzero(left))
+            ]
+
+        yield from chain.from_iterable(self._of_each_part(alone))
+        for trial in _trials(arm.excluded):
+            yield Unpaired(trial.task, arm.name, trial.repeat, f"excluded: {trial.status.value}")
+
+    def _of_each_part(self, action: "Callable[[_Rows, ArmTable, ArmTable], _Result]") -> "list[_Result]":
+        baseline, candidate = self._arms
+        if not isinstance(baseline.runs, StoredParts) or not (baseline.parts and candidate.parts):
+            if not self._of_parts:
+                self._of_parts[0] = _paired_rows(baseline, candidate, self._places)
+            return [action(self._of_parts[0], baseline, candidate)]
+        # Rows of large arms are found again, which takes less than to keep them.
+        return baseline.runs.map(
+            lambda one, other: action(_paired_rows(one, other, self._places), one, other),
+            baseline.parts,
+            candidate.parts,
+        )
 
 
 def pair_runs(baseline: ArmTable, candidate: ArmTable) -> Pairing:
-    """Match the counted runs of two arms; the rest is listed, never dropped silently."""
-    places = _repeat_places(baseline, candidate)
+    """Match the counted runs of two arms."""
+    return Pairing(baseline, candidate)
+
+
+_Places = tuple[Mapping[int, int], Mapping[int, int]]
+_Rows = tuple[Index, Index]
+_Result = TypeVar("_Result")
+_SPARSE = 8
+"""A table of all places is made where there are at most so many times as many places as runs."""
+
+
+def _paired_rows(baseline: ArmTable, candidate: ArmTable, places: _Places) -> _Rows:
+    """The row numbers of the runs that stand against each other."""
     ours, theirs = _keys(baseline, candidate, places)
+    most = 1 + max(ours.max(initial=-1), theirs.max(initial=-1))
+    if most <= _SPARSE * (len(ours) + len(theirs)):
+        row_of = np.full(most, -1)
+        row_of[theirs[::-1]] = np.arange(len(theirs))[::-1]  # where two have the same place, the first stays
+        matched = row_of[ours]
+        found = matched >= 0
+        return np.flatnonzero(found), matched[found]
     order = np.argsort(theirs, kind="stable")
     ranked = theirs[order]
     found_at = np.searchsorted(ranked, ours)
     found = found_at < len(ranked)
     found[found] = ranked[found_at[found]] == ours[found]
-    baseline_rows, candidate_rows = np.flatnonzero(found), order[found_at[found]]
-    return Pairing(
-        baseline_rows=baseline_rows,
-        candidate_rows=candidate_rows,
-        unpaired=(
-            *_unpaired(baseline, candidate, baseline_rows, places),
-            *_unpaired(candidate, baseline, candidate_rows, places[::-1]),
-        ),
-    )
-
-
-_Places = tuple[Mapping[int, int], Mapping[int, int]]
+    return np.flatnonzero(found), order[found_at[found]]
 
 
 def _repeat_places(baseline: ArmTable, candidate: ArmTable) -> _Places:
@@ -181,36 +254,25 @@ def _repeat_places(baseline: ArmTable, candidate: ArmTable) -> _Places:
     return first, second
 
 
-def _keys(baseline: ArmTable, candidate: ArmTable, places: _Places) -> tuple[Index, Index]:
+def _keys(baseline: ArmTable, candidate: ArmTable, places: _Places) -> _Rows:
     """One number per run that is equal exactly for equal task and place; no object per run, so a million fit."""
-    tasks = {task: number for number, task in enumerate(dict.fromkeys((*baseline.tasks, *candidate.tasks)))}
     most = max(map(len, places))
-    first, second = (_key(arm, tasks, own, most) for arm, own in zip((baseline, candidate), places, strict=True))
+    if same_tasks(baseline, candidate):
+        numbers = [np.arange(len(baseline.tasks))] * 2
+    else:
+        tasks = {task: number for number, task in enumerate(dict.fromkeys((*baseline.tasks, *candidate.tasks)))}
+        numbers = [np.array([tasks[task] for task in arm.tasks], dtype=np.intp) for arm in (baseline, candidate)]
+    first, second = (
+        _key(arm, own, of_repeats, most)
+        for arm, own, of_repeats in zip((baseline, candidate), numbers, places, strict=True)
+    )
     return first, second
 
 
-def _key(arm: ArmTable, tasks: dict[str, int], places: Mapping[int, int], most: int) -> Index:
-    numbers = np.array([tasks[task] for task in arm.tasks], dtype=np.intp)
+def _key(arm: ArmTable, numbers: Index, places: Mapping[int, int], most: int) -> Index:
     repeats = names_of(arm.runs, "repeat")
     of_runs = np.array([places[repeat] for repeat in repeats.values], dtype=np.intp)[repeats.codes]
     return numbers[arm.task_of] * most + of_runs if len(arm.runs) else of_runs
-
-
-def _unpaired(arm: ArmTable, other: ArmTable, matched: Index, places: _Places) -> list[Unpaired]:
-    alone = np.ones(len(arm.runs), dtype=bool)
-    alone[matched] = False
-    mine, theirs = places
-    lost = {(trial.task, theirs[trial.repeat]): trial for trial in _trials(other.excluded)}
-    return [
-        *(
-            Unpaired(trial.task, arm.name, trial.repeat, _why(lost.get((trial.task, mine[trial.repeat])), other.name))
-            for trial in _trials(arm.runs, np.flatnonzero(alone))
-        ),
-        *(
-            Unpaired(trial.task, arm.name, trial.repeat, f"excluded: {trial.status.value}")
-            for trial in _trials(arm.excluded)
-        ),
-    ]
 
 
 class _EndedTrial(NamedTuple):
@@ -263,7 +325,7 @@ def task_deltas(metric: str, baseline: ArmTable, candidate: ArmTable) -> Column:
 
 
 def _delta(metric: Metric, baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Delta:
-    differences = pairing.differences(baseline.columns[metric.name], candidate.columns[metric.name])
+    differences = pairing.differences(metric.name)
     return Delta(
         metric=metric,
         n=len(differences),
@@ -375,7 +437,7 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
     """Every task that either arm has a record of."""
     lost = [count_values(arm.excluded, "task_id") for arm in (baseline, candidate)]
     alone = tasks_of_lost_runs((baseline, candidate), lost)
-    same = baseline.tasks == candidate.tasks and not any(alone)
+    same = same_tasks(baseline, candidate) and not any(alone)
     names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
     sides = [
         ArmTasks(arm, places_among(names, arm.tasks), counts_by_place(names, excluded))
@@ -387,23 +449,24 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
 def tasks_of_lost_runs(arms: Sequence[ArmTable], lost: Sequence[Mapping[str, int]]) -> list[list[str]]:
     """For every arm the tasks of which it has lost runs and no other."""
     return [
-        [task for task in counts if task not in known] if counts else []
-        for counts, known in (
-            (counts, frozenset(arm.tasks) if counts else ()) for arm, counts in zip(arms, lost, strict=True)
-        )
+        [task for task, place in zip(counts, find_tasks(arm.tasks, counts), strict=True) if place is None]
+        for arm, counts in zip(arms, lost, strict=True)
     ]
 
 
-def union_of_tasks(arms: Sequence[ArmTable], lost: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+def union_of_tasks(arms: tuple[ArmTable, ArmTable], lost: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
     """The tasks of both arms, and after them those of which only lost runs are recorded."""
-    if arms[0].tasks == arms[1].tasks and not any(tasks_of_lost_runs(arms, lost)):
+    if same_tasks(*arms) and not any(tasks_of_lost_runs(arms, lost)):
         return arms[0].tasks
     return tuple(dict.fromkeys((*arms[0].tasks, *arms[1].tasks, *lost[0], *lost[1])))
 
 
 def _vacuous(arm: ArmTable) -> NDArray[np.bool_]:
     """Whether a run of each task had no checks."""
-    return np.bincount(arm.task_of, numbers_of(arm.runs, "vacuous"), len(arm.tasks)) > 0
+    if set(count_values(arm.runs, "vacuous")) <= {False}:
+        return np.zeros(len(arm.tasks), dtype=bool)
+    found: NDArray[np.bool_] = arm.sums_of("vacuous", lambda part: numbers_of(part.runs, "vacuous")).sums > 0
+    return found
 
 
 def _complete_means(arm: ArmTable, metric: str) -> Callable[[int], Quantity]:

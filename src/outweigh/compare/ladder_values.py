@@ -87,7 +87,9 @@ def pool_tables(name: str, tables: Sequence[ArmTable]) -> ArmTable:
         superseded=[run for table in tables for run in table.superseded],
         stale=[run for table in tables for run in table.stale],
         tasks=tasks,
-        task_of=np.concatenate(owners),
+        owners=np.concatenate(owners),
+        rows=None,
+        parts=(),
         columns={key: np.concatenate([table.columns[key] for table in tables]) for key in tables[0].columns},
         ranges={key: (_ends(tables, key, 0), _ends(tables, key, 1)) for key in ends},
     )

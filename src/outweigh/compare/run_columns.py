@@ -6,9 +6,9 @@ Columns of `ScoredRuns` are made once; nobody may write into them.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from operator import attrgetter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress, islice
+from operator import attrgetter, lt
 from typing import Any, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import msgspec
@@ -49,6 +49,25 @@ class StoredColumns(Protocol):
 
     def counts(self, field: str) -> Counter[Any]:
         """How many runs have each value of a field."""
+
+
+@runtime_checkable
+class StoredParts(Protocol):
+    """Runs that are stored as columns in parts of whole tasks, within which the runs of a task stand together."""
+
+    @property
+    def parts(self) -> Sequence[Sequence[Score]]:
+        """The runs of every part."""
+
+    @property
+    def task_rows(self) -> tuple[tuple[str, ...], Index]:
+        """The tasks, and how many runs each has."""
+
+    def map(self, action: Callable[..., _Value], *items: Sequence[Any]) -> list[_Value]:
+        """Do the same with all items, such as the parts of arms."""
+
+    def is_known(self, field: str) -> bool:
+        """Whether it is known without reading them that no run lacks a field."""
 
 
 @runtime_checkable
@@ -137,12 +156,22 @@ def last_by_task(runs: Sequence[Score], field: str) -> Iterator[tuple[str, Any]]
 def counts_by_place(tasks: Sequence[str], counts: Mapping[str, int]) -> Index:
     """The counts of these tasks; 0 where there is none. Few counts are looked up in many tasks that are in order."""
     found = np.zeros(len(tasks), dtype=np.intp)
-    places = {task: bisect_left(tasks, task) for task in counts}
-    if any(place == len(tasks) or tasks[place] != task for task, place in places.items()):
-        places = {task: place for place, task in enumerate(tasks) if task in counts}
-    for task, place in places.items():
-        found[place] = counts[task]
+    for place, number in zip(find_tasks(tasks, counts), counts.values(), strict=True):
+        if place is not None:
+            found[place] = number
     return found
+
+
+def find_tasks(tasks: Sequence[str], wanted: Collection[str]) -> list[int | None]:
+    """The place of each of a few wanted tasks among many, which are usually in order; None where it is not there."""
+    places = [bisect_left(tasks, task) for task in wanted]
+    if all(place < len(tasks) and tasks[place] == task for place, task in zip(places, wanted, strict=True)):
+        return [*places]
+    if all(map(lt, tasks, islice(tasks, 1, None))):
+        pairs = zip(places, wanted, strict=True)
+        return [place if place < len(tasks) and tasks[place] == task else None for place, task in pairs]
+    known = {task: place for place, task in enumerate(tasks)}
+    return [known.get(task) for task in wanted]
 
 
 def mean_by_owner(column: Column, owners: Index, number: int) -> Column:
@@ -221,3 +250,37 @@ class JoinedRuns(Sequence[Score]):
     def counts(self, field: str) -> Counter[Any]:
         """How many runs have each value of a field."""
         return sum((count_values(runs, field) for runs in self._parts), Counter())
+
+
+class ChosenRuns(Sequence[Score]):
+    """Some of many runs, whose columns are those of the others."""
+
+    def __init__(self, runs: Sequence[Score], chosen: NDArray[np.bool_]) -> None:
+        self._runs = runs
+        self._chosen = chosen
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._chosen))
+
+    def __iter__(self) -> Iterator[Score]:
+        return compress(self._runs, self._chosen.tolist())
+
+    @overload
+    def __getitem__(self, place: int) -> Score: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Score]: ...
+    def __getitem__(self, place: int | slice) -> Score | Sequence[Score]:
+        return list(self)[place]
+
+    def numbers(self, field: str) -> Column:
+        """A field of every run as a number."""
+        return numbers_of(self._runs, field)[self._chosen]
+
+    def names(self, field: str) -> tuple[Sequence[Any], Codes]:
+        """The different values of a field, and the place of every run's own among them."""
+        found = names_of(self._runs, field)
+        return found.values, found.codes[self._chosen]
+
+    def counts(self, field: str) -> Counter[Any]:
+        """How many runs have each value of a field."""
+        return Names(*self.names(field)).counts()

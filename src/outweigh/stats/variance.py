@@ -5,6 +5,7 @@ in the number of observations. Components are estimated by the method of moments
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
@@ -133,12 +134,42 @@ def _estimate(
     )
 
 
-class TaskMoments(Struct, frozen=True, kw_only=True, eq=False):
-    """One arm's runs, task by task: mean, sample variance (NaN below two runs) and count."""
+class TaskMoments:
+    """One arm's runs, task by task: mean, sample variance (NaN below two runs) and count.
 
-    means: Floats
-    variances: Floats
-    counts: NDArray[np.int64]
+    Means and variances may be given as what computes them, because few ask for them, and large suites have millions.
+    """
+
+    def __init__(
+        self, *, means: Floats | Callable[[], Floats], variances: Floats | Callable[[], Floats], counts: NDArray[np.int64]
+    ) -> None:
+        self._means = means
+        self._variances = variances
+        self.counts = counts
+
+    @property
+    def means(self) -> Floats:
+        """The mean of every task."""
+        return self._means() if callable(self._means) else self._means
+
+    @property
+    def variances(self) -> Floats:
+        """The sample variance of every task."""
+        if callable(self._variances):
+            self._variances = self._variances()
+        return self._variances
+
+    def select(self, keep: NDArray[np.intp] | NDArray[np.bool_]) -> "TaskMoments":
+        """The moments of some tasks only, by place or by mask."""
+        return TaskMoments(
+            means=lambda: self.means[keep], variances=lambda: self.variances[keep], counts=self.counts[keep]
+        )
+
+    def scaled(self, factor: float) -> "TaskMoments":
+        """The moments of all runs times a factor."""
+        return TaskMoments(
+            means=lambda: self.means * factor, variances=lambda: self.variances * factor**2, counts=self.counts
+        )
 
 
 class VarianceComponents(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from heapq import merge
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,15 +54,19 @@ class PartFile:
     def only_value(self, index: int, field: str) -> tuple[Any] | None:
         """The value that all rows of a row group have, by what its file says about it; None where they differ."""
         rows = self._metadata.row_group(index)
-        column = rows.column(self._places[field])
-        known = column.statistics
+        known = rows.column(self._places[field]).statistics
         if known is None:
             return None
-        if known.null_count == column.num_values:
+        if known.null_count == rows.num_rows:
             return (None,)
         if known.null_count or not known.has_min_max or known.min != known.max:
             return None
         return (known.min,)
+
+    def is_known(self, index: int, field: str) -> bool:
+        """Whether no row of a row group lacks a field, by what its file says about it."""
+        known = self._metadata.row_group(index).column(self._places[field]).statistics
+        return known is not None and known.null_count == 0
 
     @property
     def _metadata(self) -> Any:
@@ -147,7 +151,6 @@ class StoredRuns(Sequence[Score]):
         self._tasks: TaskRows | None = None
         self._parts: Sequence[StoredRuns] | None = None
         self._counts: dict[str, Counter[Any]] = {}
-        self._kept: dict[tuple[str, str], object] = {}
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -193,17 +196,9 @@ class StoredRuns(Sequence[Score]):
         """Do the same with all items, such as the parts of arms."""
         return self._reader.map(action, *items)
 
-    def keep(self, kind: str, field: str, make: "Callable[[StoredRuns, str], _Result]", most: int) -> _Result:
-        """What was made of a field before, or is made now; of every kind, the `most` that were asked for last."""
-        key = kind, field
-        found = self._kept.pop(key, None)
-        if found is None:
-            found = make(self, field)
-        self._kept[key] = found
-        same = [each for each in self._kept if each[0] == kind]
-        if len(same) > most:
-            del self._kept[same[0]]
-        return cast(_Result, found)
+    def is_known(self, field: str) -> bool:
+        """Whether it is known without reading them that no run lacks a field."""
+        return all(group.file.is_known(group.number, field) for group in self._groups if group is not None)
 
     def numbers(self, field: str) -> Numbers:
         """A column of numbers; NaN where it is unknown."""

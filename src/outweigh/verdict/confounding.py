@@ -137,12 +137,16 @@ def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
 
 def _hit_rates(arm: ArmTable) -> Column:
     """Per task, the part of the cache traffic that was a read; NaN where a task had none or nobody knows."""
-    read, written = arm.columns["cache_read_tokens"], arm.columns["cache_write_tokens"]
-    known = ~np.isnan(read) & ~np.isnan(written)
-    reads, both = (
-        np.bincount(arm.task_of[known], part[known], len(arm.tasks)).astype(np.float64)
-        for part in (read, read + written)
-    )
+    reads, both = (arm.sums_of(name, column).sums for name, column in (("reads", _reads), ("cache traffic", _traffic)))
     rates = np.full(len(arm.tasks), np.nan)
     np.divide(reads, both, out=rates, where=both > 0)
     return rates
+
+
+def _reads(arm: ArmTable) -> Column:
+    """What each run read from the cache, where it is known what it wrote."""
+    return np.where(np.isnan(arm.columns["cache_write_tokens"]), np.nan, arm.columns["cache_read_tokens"])
+
+
+def _traffic(arm: ArmTable) -> Column:
+    return arm.columns["cache_read_tokens"] + arm.columns["cache_write_tokens"]

@@ -4,18 +4,31 @@ A run that is excluded counts neither for its arm nor against it. Where one arm 
 counting them as failures would lead to another decision, the runs that are left do not decide.
 """
 
-from collections.abc import Set
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import compress
+from typing import overload
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
-from outweigh.compare.run_columns import Computed, join_runs
-from outweigh.model.failure import Status
+from outweigh.compare.run_columns import (
+    ChosenRuns,
+    Computed,
+    JoinedRuns,
+    Names,
+    find_tasks,
+    is_stored,
+    join_runs,
+    names_of,
+    numbers_of,
+)
+from outweigh.compare.scored_runs import ScoredRuns
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.score.run_score import Score
 from outweigh.stats.hypothesis_tests import fisher_exact_p
 from outweigh.verdict.blockers import EXCLUSION_TOLERANCE
@@ -53,55 +66,116 @@ def count_as_failures(comparison: Comparison) -> Comparison | None:
     one that took its place.
     """
     arms = comparison.baseline_table, comparison.candidate_table
-    if not any(_lost(arm) for arm in arms):
+    lost = [_lost(arm) for arm in arms]
+    if not any(map(len, lost)):
         return None
-    asked = {metric: _tasks_that_know(arms, metric) for metric in _RATES}
-    before, after = (_with_failures(arm, asked) for arm in arms)
+    before, after = (_with_failures(arm, runs, arms) for arm, runs in zip(arms, lost, strict=True))
     return replace(comparison, baseline_table=before, candidate_table=after)
 
 
-def _lost(arm: ArmTable) -> list[Score]:
-    return [score for score in (*arm.excluded, *arm.superseded) if not score.counted]
+def _lost(arm: ArmTable) -> Sequence[Score]:
+    if not (is_stored(arm.excluded) or is_stored(arm.superseded)):
+        return ScoredRuns(score for score in (*arm.excluded, *arm.superseded) if not score.counted)
+    statuses = names_of(arm.superseded, "status")
+    excluded = np.array([status in EXCLUDED_STATUSES for status in statuses.values], dtype=bool)[statuses.codes]
+    return JoinedRuns(arm.excluded, ChosenRuns(arm.superseded, excluded))
 
 
-def _tasks_that_know(arms: tuple[ArmTable, ArmTable], metric: str) -> Set[str]:
-    """Tasks of which a run knows the metric; the others have no checks, or no judges, that could fail a run."""
-    return {task for arm in arms for task in compress(arm.tasks, (arm.known_per_task(metric) > 0).tolist())}
-
-
-def _with_failures(arm: ArmTable, asked: dict[str, Set[str]]) -> ArmTable:
-    lost = _lost(arm)
-    tasks = tuple(dict.fromkeys((*arm.tasks, *(score.task_id for score in lost))))
-    places = {task: place for place, task in enumerate(tasks)}
-    rows = np.fromiter((places[score.task_id] for score in lost), np.intp, len(lost))
+def _with_failures(arm: ArmTable, lost: Sequence[Score], arms: tuple[ArmTable, ArmTable]) -> ArmTable:
+    found = names_of(lost, "task_id")
+    places = find_tasks(arm.tasks, found.values)
+    new = [task for task, place in zip(found.values, places, strict=True) if place is None]
+    tasks = (*arm.tasks, *new) if new else arm.tasks
+    added = iter(range(len(arm.tasks), len(tasks)))
+    rows = np.array([next(added) if place is None else place for place in places], dtype=np.intp)[found.codes]
+    asked = {metric: _are_asked(arms, metric, found.values)[found.codes] for metric in _RATES}
+    failed = FailedRuns(lost, asked["passed"])
+    more = ArmTable(
+        name=arm.name,
+        runs=failed,
+        excluded=(),
+        tasks=tasks,
+        owners=rows,
+        columns=Computed(
+            {metric: partial(_values, lost, metric, asked.get(metric)) for metric in arm.columns}, keep=False
+        ),
+    )
     return replace(
         arm,
-        runs=join_runs(arm.runs, [_failed(score, checked=score.task_id in asked["passed"]) for score in lost]),
+        runs=join_runs(arm.runs, failed),
         excluded=[],
         superseded=[],
         tasks=tasks,
-        task_of=np.concatenate([arm.task_of, rows]),
-        columns=Computed(
-            {metric: partial(_joined, arm, lost, metric, asked.get(metric)) for metric in arm.columns}, keep=False
-        ),
+        owners=lambda: np.concatenate([arm.task_of, rows]),
+        rows=None,
+        parts=(),
+        joined=(arm, more),
+        columns=Computed({metric: partial(_joined, arm, more, metric) for metric in arm.columns}, keep=False),
         ranges={},
     )
 
 
-def _joined(arm: ArmTable, lost: list[Score], metric: str, asked: Set[str] | None) -> Column:
-    return np.concatenate([arm.columns[metric], _values(lost, metric, asked)])
+def _are_asked(arms: tuple[ArmTable, ArmTable], metric: str, tasks: Sequence[str]) -> NDArray[np.bool_]:
+    """Whether a run of each of these tasks knows the metric; others have no checks, or no judges, that could fail it."""
+    found = np.zeros(len(tasks), dtype=bool)
+    for arm in arms:
+        known = np.append(arm.known_per_task(metric) > 0, False)
+        found |= known[[-1 if place is None else place for place in find_tasks(arm.tasks, tasks)]]
+    return found
 
 
-def _failed(score: Score, *, checked: bool) -> Score:
-    failed = {"passed": 0.0, "objective": 0.0} if checked else {}
-    return replace(score, status=Status.AGENT_ERROR, vacuous=not checked, **failed)
+def _joined(arm: ArmTable, more: ArmTable, metric: str) -> Column:
+    return np.concatenate([arm.columns[metric], more.columns[metric]])
 
 
-def _values(lost: list[Score], metric: str, asked: Set[str] | None) -> Column:
+def _values(lost: Sequence[Score], metric: str, asked: NDArray[np.bool_] | None) -> Column:
     """What lost runs have of a metric: nothing of a rate that their task is asked for, else what they know."""
-    if asked is None:
-        return np.array([getattr(score, metric, None) for score in lost], dtype=np.float64)
-    return np.array([0.0 if score.task_id in asked else np.nan for score in lost], dtype=np.float64)
+    if asked is not None:
+        return np.where(asked, 0.0, np.nan)
+    return numbers_of(lost, metric) if hasattr(Score, metric) else np.full(len(lost), np.nan)
+
+
+class FailedRuns(Sequence[Score]):
+    """Lost runs as failures. Those that are not `checked` belong to tasks without checks."""
+
+    def __init__(self, lost: Sequence[Score], checked: NDArray[np.bool_]) -> None:
+        self._lost = lost
+        self._checked = checked
+
+    def __len__(self) -> int:
+        return len(self._lost)
+
+    def __iter__(self) -> Iterator[Score]:
+        for score, checked in zip(self._lost, self._checked.tolist(), strict=True):
+            failed = {"passed": 0.0, "objective": 0.0} if checked else {}
+            yield replace(score, status=Status.AGENT_ERROR, vacuous=not checked, **failed)
+
+    @overload
+    def __getitem__(self, place: int) -> Score: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Score]: ...
+    def __getitem__(self, place: int | slice) -> Score | Sequence[Score]:
+        return list(self)[place]
+
+    def numbers(self, field: str) -> Column:
+        """A field of every run as a number."""
+        if field == "vacuous":
+            return np.where(self._checked, 0.0, 1.0)
+        found = numbers_of(self._lost, field)
+        return np.where(self._checked, 0.0, found) if field in ("passed", "objective") else found
+
+    def names(self, field: str) -> tuple[Sequence[object], NDArray[np.int32]]:
+        """The different values of a field, and the place of every run's own among them."""
+        if field == "status":
+            return [Status.AGENT_ERROR], np.zeros(len(self), dtype=np.int32)
+        if field == "vacuous":
+            return [False, True], (~self._checked).astype(np.int32)
+        return names_of(self._lost, field)
+
+    def counts(self, field: str) -> Counter[object]:
+        """How many runs have each value of a field."""
+        values, codes = self.names(field)
+        return Names(values, codes).counts()
 
 
 def turned_by_failures(decision: Decision, turned: Decision) -> str:

@@ -8,7 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, select_tasks, task_moments
+from outweigh.compare.arm_table import (
+    ArmTable,
+    Column,
+    Index,
+    TaskSums,
+    align_tasks,
+    select_tasks,
+    task_moments,
+    with_column,
+)
 from outweigh.stats.means import suite_error
 from outweigh.stats.sample import has_no_spread
 from outweigh.stats.variance import TaskMoments, cluster_errors, sum_clusters
@@ -173,8 +182,7 @@ def total_benefits(before: Column, after: Column) -> Column:
 
 def _relative(moments: TaskMoments) -> TaskMoments:
     """An arm's amounts as parts of their mean, which is how they enter the log of a ratio of means."""
-    mean = moments.means.mean()
-    return TaskMoments(means=moments.means / mean, variances=moments.variances / mean**2, counts=moments.counts)
+    return moments.scaled(1 / float(moments.means.mean()))
 
 
 def sample_cost_of_pass(
@@ -209,11 +217,20 @@ def sample_cost_of_pass(
 
 def sample_worth(value_usd: float, baseline: ArmTable, candidate: ArmTable, families: Families | None) -> GateSample:
     """Dollars per task that the candidate is worth more: the value of its passes less what they cost."""
-    arms = [
-        replace(arm, columns={WORTH: value_usd * arm.columns["passed"] - arm.columns["cost_usd"]})
-        for arm in (baseline, candidate)
-    ]
+    arms = [_with_worth(arm, value_usd) for arm in (baseline, candidate)]
     return sample_gate(WORTH_GATE, WORTH_GATE.margin, arms[0], arms[1], families)
+
+
+def _with_worth(arm: ArmTable, value_usd: float) -> ArmTable:
+    table = with_column(arm, WORTH, lambda part: value_usd * part.columns["passed"] - part.columns["cost_usd"])
+    return replace(table, added={WORTH: lambda _: _worth_sums(arm, value_usd)}) if arm.added else table
+
+
+def _worth_sums(arm: ArmTable, value_usd: float) -> TaskSums:
+    """Where missing values are filled in, all runs of a task know them, or none does."""
+    passes, dollars = arm.sums("passed"), arm.sums("cost_usd")
+    counts = np.minimum(passes.counts, dollars.counts)
+    return TaskSums(counts=counts, sums=np.where(counts > 0, value_usd * passes.sums - dollars.sums, 0.0))
 
 
 def p_values_of(sample: GateSample, *, fixed_suite: bool, planned_tasks: int | None) -> PValues:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, places_among
+from outweigh.compare.arm_table import ArmTable, Column, Index, TaskSums, places_among, same_tasks
 from outweigh.compare.deltas import union_of_tasks
 from outweigh.compare.run_columns import Computed, count_values, counts_by_place, last_by_task
 from outweigh.verdict.decision import Decision
@@ -28,13 +28,93 @@ _PARTS = {COST_OF_PASS: ("passed", "cost_usd"), WORTH: ("passed", "cost_usd")}
 _RATES = {gated.metric for gated in GATED_METRICS.values() if gated.scale is EffectScale.POINTS}
 
 
+class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
+    """One arm over all tasks that either arm has a record of, and how many runs of each there should be.
+
+    `places` says where the tasks of the arm are among all; they may lack some.
+    """
+
+    arm: ArmTable
+    tasks: tuple[str, ...]
+    places: Index
+    runs: Index
+
+    def known(self, metric: str) -> TaskSums:
+        """The sums of what is known."""
+        return self._over_all(self.arm.sums(metric))
+
+    def filled(self, metrics: Sequence[str], limits: Limits, *, worst: bool) -> ArmTable:
+        """The arm with its missing passes failed and its missing amounts at their largest, or the other way round."""
+        # A failed run is worst among rates, and the largest amount among resources.
+        ends = {metric: limits[metric][0 if (metric in _RATES) is worst else 1] for metric in metrics}
+        return replace(
+            self.arm,
+            tasks=self.tasks,
+            owners=lambda: np.concatenate([self.places[self.arm.task_of], self._absent]),
+            rows=None,
+            parts=(),
+            added={metric: partial(self._filled_sums, metric, end, worst) for metric, end in ends.items()},
+            columns=Computed(
+                {metric: partial(self._filled_column, metric, end, worst) for metric, end in ends.items()}, keep=False
+            ),
+        )
+
+    @property
+    def _absent(self) -> Index:
+        """The tasks of the runs of which there is no record that counts."""
+        recorded = np.bincount(self.places, self.arm.runs_per_task(), len(self.tasks)).astype(np.intp)
+        return np.repeat(np.arange(len(self.tasks)), self.runs - recorded)
+
+    def _over_all(self, sums: TaskSums) -> TaskSums:
+        if len(self.places) == len(self.tasks) and self.arm.tasks is self.tasks:
+            return sums
+        counts, amounts = np.zeros(len(self.tasks), dtype=np.intp), np.zeros(len(self.tasks))
+        counts[self.places], amounts[self.places] = sums.counts, sums.sums
+        return TaskSums(counts=counts, sums=amounts)
+
+    def _filled_sums(self, metric: str, end: Column, worst: bool, logs: bool) -> TaskSums:  # noqa: FBT001 - bound by place
+        sums = self._over_all(
+            self.arm.sums_of(
+                f"{metric} {worst} {logs}",
+                lambda part: _log(_with_ends(part, metric, worst)) if logs else _with_ends(part, metric, worst),
+            )
+            if metric in self.arm.ranges
+            else self.arm.sums(metric, logs=logs)
+        )
+        lacking = np.where(np.isnan(end), 0, self.runs - sums.counts)
+        some = np.flatnonzero(lacking)
+        found = sums.sums.copy()
+        found[some] += lacking[some] * (_log(end[some]) if logs else end[some])
+        return TaskSums(counts=sums.counts + lacking, sums=found)
+
+    def _filled_column(self, metric: str, end: Column, worst: bool) -> Column:  # noqa: FBT001 - bound by place
+        column = _with_ends(self.arm, metric, worst)
+        return np.concatenate(
+            [np.where(np.isnan(column), end[self.places[self.arm.task_of]], column), end[self._absent]]
+        )
+
+
+def _with_ends(arm: ArmTable, metric: str, worst: bool) -> Column:  # noqa: FBT001 - bound by place
+    """A column with the worst or the best end of values that are estimated."""
+    column = arm.columns[metric]
+    if metric not in arm.ranges:
+        return column
+    end = arm.ranges[metric][1 if worst else 0]
+    return np.where(np.isnan(end), column, end)
+
+
+def _log(values: Column) -> Column:
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
 class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
-    """Both arms with a row for every run that should be there, and how many values each gate lacks, or estimates.
+    """Both arms with all runs that should be there, and how many values each gate lacks, or estimates.
 
     `value_usd` is what a solved task is worth, where somebody says.
     """
 
-    arms: Arms
+    arms: tuple[ExpectedRuns, ExpectedRuns]
     limits: Limits
     families: Families | None
     counts: Mapping[str, int]
@@ -57,7 +137,7 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
         if not self.concerns(gate):
             return gate
         before, after = (
-            self._filled(arm, _parts(gate), worst=is_candidate is against)
+            arm.filled(_parts(gate), self.limits, worst=is_candidate is against)
             for arm, is_candidate in zip(self.arms, (False, True), strict=True)
         )
         return sample_again(gate, (before, after), self.families, self.value_usd)
@@ -65,20 +145,6 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
     def concerns(self, gate: GateSample) -> bool:
         """Whether the gate lacks values, or estimates some."""
         return bool(self.counts.get(gate.gated.name) or self.estimated.get(gate.gated.name))
-
-    def _filled(self, arm: ArmTable, metrics: Sequence[str], *, worst: bool) -> ArmTable:
-        """The arm with its missing passes failed and its missing amounts at their largest, or the other way round."""
-        columns = {}
-        for metric in metrics:
-            low, high = self.limits[metric]
-            # A failed run is worst among rates, and the largest amount among resources.
-            limit = low if (metric in _RATES) is worst else high
-            column = arm.columns[metric]
-            if metric in arm.ranges:
-                end = arm.ranges[metric][1 if worst else 0]
-                column = np.where(np.isnan(end), column, end)
-            columns[metric] = np.where(np.isnan(column), limit[arm.task_of], column)
-        return replace(arm, columns=columns)
 
 
 def sample_again(gate: GateSample, arms: Arms, families: Families | None, value_usd: float | None) -> GateSample:
@@ -104,11 +170,11 @@ def find_missing_values(
     metrics = tuple(dict.fromkeys(metric for gate in gates for metric in _parts(gate)))
     if _is_complete(baseline, candidate, metrics):
         return None
-    arms = _with_every_run(baseline, candidate, metrics)
+    arms = _expected_runs(baseline, candidate)
     limits = {metric: _limits(arms, metric) for metric in metrics}
     lacking = {metric: sum(_missing(arm, metric, limits[metric][0]) for arm in arms) for metric in metrics}
     counts = {gate.gated.name: max(lacking[metric] for metric in _parts(gate)) for gate in gates}
-    estimated = {gate.gated.name: max(_estimated(arms, metric) for metric in _parts(gate)) for gate in gates}
+    estimated = {gate.gated.name: max(_estimated((baseline, candidate), metric) for metric in _parts(gate)) for gate in gates}
     if not any((*counts.values(), *estimated.values())):
         return None
     in_families = any(gate.families is not None for gate in gates)
@@ -118,7 +184,7 @@ def find_missing_values(
         families=families_of_all_runs(baseline, candidate) if in_families else None,
         counts=counts,
         estimated=estimated,
-        expected=sum(len(arm.task_of) for arm in arms),
+        expected=sum(int(arm.runs.sum()) for arm in arms),
         value_usd=value_usd,
     )
 
@@ -128,71 +194,54 @@ def _is_complete(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[str]
     return (
         not (baseline.ranges or candidate.ranges)
         and not (baseline.excluded or candidate.excluded or baseline.stale or candidate.stale)
-        and baseline.tasks == candidate.tasks
+        and same_tasks(baseline, candidate)
         and np.array_equal(baseline.runs_per_task(), candidate.runs_per_task())
-        and not any(np.isnan(arm.columns[metric]).any() for arm in (baseline, candidate) for metric in metrics)
+        and all(
+            np.array_equal(arm.known_per_task(metric), arm.runs_per_task())
+            for arm in (baseline, candidate)
+            for metric in metrics
+        )
     )
 
 
-def _with_every_run(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[str]) -> Arms:
-    """Both arms over all tasks that either has a record of, with a row of unknowns for every run that is missing."""
+def _expected_runs(baseline: ArmTable, candidate: ArmTable) -> tuple[ExpectedRuns, ExpectedRuns]:
+    """Both arms over all tasks that either has a record of, with the runs of each that should be there."""
     arms = (baseline, candidate)
     lost, aside = (
         [count_values(runs, "task_id") for runs in both]
         for both in ((baseline.excluded, candidate.excluded), (baseline.stale, candidate.stale))
     )
     tasks = union_of_tasks(arms, lost)
-    rows = [places_among(arm.tasks, tasks) for arm in arms]
+    places = [places_among(arm.tasks, tasks) for arm in arms]
     excluded = [counts_by_place(tasks, counter) for counter in lost]
+    counted = [
+        np.bincount(own, arm.runs_per_task(), len(tasks)).astype(np.intp) for arm, own in zip(arms, places, strict=True)
+    ]
     recorded = [
-        np.bincount(own[arm.task_of], minlength=len(tasks)) + gone + counts_by_place(tasks, stale)
-        for arm, own, gone, stale in zip(arms, rows, excluded, aside, strict=True)
+        own + gone + counts_by_place(tasks, stale) for own, gone, stale in zip(counted, excluded, aside, strict=True)
     ]
     # What one arm has of a task and the other lacks may have been lost, or picked: nobody can tell.
     absent = [np.maximum(recorded[1 - place] - recorded[place], 0) for place in range(2)]
     before, after = (
-        _with_rows(arm, tasks, own[arm.task_of], gone + never, metrics)
-        for arm, own, gone, never in zip(arms, rows, excluded, absent, strict=True)
+        ExpectedRuns(arm=arm, tasks=tasks, places=own, runs=runs + gone + never)
+        for arm, own, runs, gone, never in zip(arms, places, counted, excluded, absent, strict=True)
     )
     return before, after
 
 
-def _with_rows(
-    arm: ArmTable, tasks: tuple[str, ...], task_of: Index, missing: Index, metrics: Sequence[str]
-) -> ArmTable:
-    added = np.repeat(np.arange(len(tasks)), missing)
-    unknown = np.full(len(added), np.nan)
-    return replace(
-        arm,
-        tasks=tasks,
-        task_of=np.concatenate([task_of, added]),
-        columns=Computed({metric: partial(_followed_by, arm, metric, unknown) for metric in metrics}, keep=False),
-        ranges={
-            metric: (np.concatenate([low, unknown]), np.concatenate([high, unknown]))
-            for metric, (low, high) in arm.ranges.items()
-        },
-    )
-
-
-def _followed_by(arm: ArmTable, metric: str, unknown: Column) -> Column:
-    return np.concatenate([arm.columns[metric], unknown])
-
-
-def _limits(arms: Arms, metric: str) -> tuple[Column, Column]:
+def _limits(arms: tuple[ExpectedRuns, ExpectedRuns], metric: str) -> tuple[Column, Column]:
     """The smallest and the largest that a missing value of each task can be."""
     tasks = len(arms[0].tasks)
-    values = np.concatenate([arm.columns[metric] for arm in arms])
-    owners = np.concatenate([arm.task_of for arm in arms])
-    known = ~np.isnan(values)
-    values, owners = values[known], owners[known]
     if metric in _RATES:
         # A task without checks, or without judges, has nothing that a run could know.
-        asked = np.bincount(owners, minlength=tasks) > 0
+        asked = np.logical_or(*(arm.known(metric).counts > 0 for arm in arms))
         return np.where(asked, 0.0, np.nan), np.where(asked, 1.0, np.nan)
     low, high = np.full(tasks, np.inf), np.full(tasks, -np.inf)
-    # Zeros have no logarithm. Where a task has other amounts the least of those is the limit.
-    np.minimum.at(low, owners[values > 0], values[values > 0])
-    np.maximum.at(high, owners, values)
+    for expected in arms:
+        found = expected.arm.each_part(partial(_extremes, metric=metric))
+        lows, highs = (np.concatenate([part[side] for part in found]) for side in range(2))
+        low[expected.places] = np.minimum(low[expected.places], lows)
+        high[expected.places] = np.maximum(high[expected.places], highs)
     some, more = high > -np.inf, high > 0
     least, most = low[more].min(initial=np.inf), high[more].max(initial=-np.inf)
     if not more.any():
@@ -200,9 +249,23 @@ def _limits(arms: Arms, metric: str) -> tuple[Column, Column]:
     return np.where(more, low, np.where(some, 0.0, least)), np.where(some, high, most)
 
 
-def _missing(arm: ArmTable, metric: str, limit: Column) -> int:
+def _extremes(arm: ArmTable, *, metric: str) -> tuple[Column, Column]:
+    """The least amount of each task that is not zero, which has no logarithm, and the largest of all."""
+    column = arm.columns[metric]
+    if arm.rows is not None and len(column) and column.min() > 0:  # false where one is unknown
+        starts = np.cumsum(arm.rows) - arm.rows
+        return np.minimum.reduceat(column, starts), np.maximum.reduceat(column, starts)
+    known = ~np.isnan(column)
+    values, owners = column[known], arm.task_of[known]
+    low, high = np.full(len(arm.tasks), np.inf), np.full(len(arm.tasks), -np.inf)
+    np.minimum.at(low, owners[values > 0], values[values > 0])
+    np.maximum.at(high, owners, values)
+    return low, high
+
+
+def _missing(arm: ExpectedRuns, metric: str, limit: Column) -> int:
     """How many values are unknown of those that somebody could know."""
-    return int(np.count_nonzero(np.isnan(arm.columns[metric]) & ~np.isnan(limit[arm.task_of])))
+    return int((arm.runs - arm.known(metric).counts)[~np.isnan(limit)].sum())
 
 
 def _estimated(arms: Arms, metric: str) -> int:
