@@ -32,6 +32,7 @@ PLACES = {
     "calibration/test_calibration.py": "slow",
     "cluster/test_dask_faults.py": "slow",
     "cluster/test_dask_runs.py": "slow",
+    "cluster/test_dask_tokens.py": "slow",
     "cluster/test_launchers.py": "slow",
     "architecture/test_layers.py": "slow",
     "cli/promote": "slow",

@@ -28,6 +28,7 @@ from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.trial_plan import PlannedRun, run_id_of
+from outweigh.gateway.token_queue import TokenQueue
 from outweigh.model.failure import Status
 from outweigh.model.usage import Cost, reported_cost
 from outweigh.store.run_store import FolderRunStore
@@ -51,9 +52,10 @@ class StepClock:
 class HeldEngine:
     """A HostEngine whose attempts end when a test lets them: with a result, or without one if they were cancelled."""
 
-    def __init__(self, spool: ExperimentSpool, cost_usd: float = 0.5) -> None:
+    def __init__(self, spool: ExperimentSpool, cost_usd: float = 0.5, *, is_limited: bool = False) -> None:
         self.arms: Sequence[str] = ("a", "b")
         self.unfit: str | None = None
+        self.tokens = TokenQueue(is_limited=is_limited)
         self.go = Event()
         self.made: list[str] = []
         self.so_far = 0.25
@@ -87,8 +89,9 @@ class TestHost:
 
     __test__ = False
 
-    def __init__(self, folder: Path, address: str, slots: int = 2) -> None:
+    def __init__(self, folder: Path, address: str, slots: int = 2, *, is_limited: bool = False) -> None:
         self.address = address
+        self._is_limited = is_limited
         self.clock = StepClock()
         self.is_closed = False
         self.fault: Exception | None = None
@@ -102,7 +105,7 @@ class TestHost:
     def _open(self, package: Path, spool: ExperimentSpool) -> HeldEngine:
         if self.fault is not None:
             raise self.fault
-        self.engines.append(HeldEngine(spool))
+        self.engines.append(HeldEngine(spool, is_limited=self._is_limited))
         return self.engines[-1]
 
     @property
@@ -176,10 +179,17 @@ def _whole(host: TestHost, offer: OfferedRecord, digest: str) -> bytes:
 
 
 @contextmanager
-def in_process(folder: Path, hosts: int = 1) -> Iterator[tuple[Lead, list[TestHost]]]:
+def in_process(
+    folder: Path, hosts: int = 1, *, tokens_per_minute: int | None = None
+) -> Iterator[tuple[Lead, list[TestHost]]]:
     """A lead that has met so many hosts."""
-    suite = loaded(folder, {"a": {"agent": "noop"}, "b": {"agent": "noop", "environment": {"B": "1"}}}, tasks=2)
-    started = [TestHost(folder / "spool", f"tcp://host-{number}:1") for number in range(1, hosts + 1)]
+    is_limited = tokens_per_minute is not None
+    limits = {"limits": {"tokens_per_minute": tokens_per_minute}} if is_limited else {}
+    arms = {"a": {"agent": "noop"}, "b": {"agent": "noop", "environment": {"B": "1"}}}
+    suite = loaded(folder, arms, tasks=2, **limits)
+    started = [
+        TestHost(folder / "spool", f"tcp://host-{number}:1", is_limited=is_limited) for number in range(1, hosts + 1)
+    ]
     lead = Lead(suite, folder / "store")
     try:
         for host in started:

@@ -30,6 +30,7 @@ from outweigh.errors import UsageError
 from outweigh.gateway.host_allowlist import AllowedHosts
 from outweigh.gateway.model_gateway import ModelGateway, NamedUpstream
 from outweigh.gateway.named_providers import provider_variables, read_provider
+from outweigh.gateway.token_queue import TokenQueue
 from outweigh.gateway.upstream import ModelUpstream, read_upstreams
 from outweigh.model.arm import Arm
 from outweigh.model.pricing import PriceTables
@@ -262,8 +263,13 @@ def _secrets(suite: LoadedSuite) -> dict[str, str]:
 
 
 @contextmanager
-def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[Gateway | None]:
-    """The model gateway while the experiment runs; None where no arm asks a model, or where arms ask it directly."""
+def open_model_gateway(
+    suite: LoadedSuite, adapters: SuiteAdapters, tokens: TokenQueue | None = None
+) -> Iterator[Gateway | None]:
+    """The model gateway while the experiment runs; None where no arm asks a model, or where arms ask it directly.
+
+    Requests wait in `tokens` until they may be sent.
+    """
     spec = suite.spec.gateway
     model_users = adapters.model_users(suite)
     if spec.mode == "direct" or not model_users:
@@ -277,7 +283,7 @@ def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[
     prices = prices_for_provider(suite, None)
     logins = {name: arm for arm in model_users if arm.auth == "login" and (name := arm.upstream_name) is not None}
     providers |= {name: open_login(spec, arm, prices) for name, arm in logins.items()}
-    with ModelGateway(ways, prices, providers=providers) as gateway:
+    with ModelGateway(ways, prices, providers=providers, tokens=tokens) as gateway:
         yield gateway
 
 

@@ -32,6 +32,7 @@ from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.task_dependencies import require_dependencies
 from outweigh.engine.trial_plan import PlannedRun
+from outweigh.gateway.token_queue import TokenQueue
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import HOST_LABEL
 from outweigh.model.usage import UNKNOWN_COST, Cost
@@ -68,12 +69,16 @@ class SpendingGateway:
 
 
 class SuiteEngine:
-    """Makes the attempts of a suite on this machine. `unfit` says which arms cannot run here, and why."""
+    """Makes the attempts of a suite on this machine. `unfit` says which arms cannot run here, and why.
+
+    Requests for models wait in `tokens`, for what the lead grants and as long as a provider asks any host to wait.
+    """
 
     def __init__(self, package: Path, spool: ExperimentSpool, folder: Path, slots: int, tags: frozenset[str]) -> None:
         """Open it; UsageError where nothing of the suite can run here. `folder` is the host's own."""
         self._held = ExitStack()
         self._gateway: SpendingGateway | None = None
+        self.tokens: TokenQueue | None = None
         try:
             self._deps = self._open(package, spool, folder, slots, tags)
         except BaseException:
@@ -129,8 +134,10 @@ class SuiteEngine:
     ) -> EngineDeps:
         trash = self._held.enter_context(Trash(scratch / "waste"))
         hosts = self._held.enter_context(open_allowed_hosts(fit.spec.sandbox, model_hosts(fit)))
-        gateway = self._held.enter_context(open_model_gateway(fit, adapters))
+        tokens = TokenQueue(is_limited=fit.spec.limits.tokens_per_minute is not None)
+        gateway = self._held.enter_context(open_model_gateway(fit, adapters, tokens))
         self._gateway = None if gateway is None else SpendingGateway(gateway)
+        self.tokens = None if gateway is None else tokens
         deps = build_engine_deps(
             packed.suite,
             adapters,

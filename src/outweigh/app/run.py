@@ -46,6 +46,7 @@ from outweigh.app.task_images import (
     refuse_store_without_images,
     require_agents_start,
 )
+from outweigh.app.token_limits import RunTokens, refuse_unkept_token_limit
 from outweigh.app.try_arms import TryRequest
 from outweigh.app.until_decided import Looks, looks_of_store
 from outweigh.engine.batch import EndReason
@@ -110,6 +111,7 @@ def run_planned(planned: PlannedSuite, request: RunRequest, observer: RunObserve
             f"--until-decided plans its looks before the first run, and {folder} was begun without it. Leave it out, "
             "or run into another folder with -o."
         )
+    refuse_unkept_token_limit(suite)
     work = _SuiteRun(
         suite=suite,
         request=request,
@@ -118,6 +120,7 @@ def run_planned(planned: PlannedSuite, request: RunRequest, observer: RunObserve
         observer=observer,
         versions=versions,
         planned=planned,
+        tokens=RunTokens(suite, request),
     )
     if suite.spec.executor is Executor.HARBOR:
         return work.through_harbor()
@@ -152,6 +155,7 @@ class _SuiteRun:
     observer: RunObserver
     versions: SuiteVersions
     planned: PlannedSuite
+    tokens: RunTokens
 
     def preview(self, *, sandbox: str | None = None, harbor_jobs: Mapping[str, str] | None = None) -> RunPreview:
         """What would be run."""
@@ -195,7 +199,7 @@ class _SuiteRun:
                 scratch_folder(self.folder) as scratch,
                 Trash(scratch / "waste") as trash,
                 open_allowed_hosts(self.suite.spec.sandbox, model_hosts(self.suite)) as hosts,
-                open_model_gateway(self.suite, adapters) as gateway,
+                open_model_gateway(self.suite, adapters, self.tokens.queue) as gateway,
             ):
                 self._check_arms(store, adapters, scratch, label)
                 tried = require_preflight(
@@ -267,7 +271,7 @@ class _SuiteRun:
             )
             executor.budgets = lambda arm: [budget, *([budgets[arm]] if arm in budgets else [])]
             stop = run_experiment(
-                executor,
+                work.paced(executor, watch.listen),
                 progress,
                 retries=spec.limits.retries,
                 budget=budget,
@@ -417,7 +421,7 @@ class _SuiteRun:
         budget = Budget(self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid_at_most)
         looks = self._looks(store)
         stop = run_experiment(
-            thread_executor(deps, self.request.jobs, looks),
+            self.tokens.paced(thread_executor(deps, self.request.jobs, looks), watch.listen),
             progress,
             retries=spec.limits.retries,
             budget=budget,

@@ -22,7 +22,9 @@ from outweigh.cluster.slurm_launcher import slurm_hosts
 from outweigh.cluster.ssh_launcher import ssh_hosts
 from outweigh.cluster.suite_package import pack_suite
 from outweigh.engine.events import EventListener, note_event
+from outweigh.engine.executor import AttemptExecutor
 from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.token_pace import PacedExecutor
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
 from outweigh.model.launch_spec import LaunchSpec
@@ -90,6 +92,7 @@ class ClusterRun:
             cancel=signals.cancel,
             listen=listen,
             waiting_hint=self._waiting_hint(),
+            takes_over=bool(self.store.abandoned()),
         )
         executor = ClusterExecutor(state, setting, link.stop)
         with self._launched(session, listen):
@@ -100,6 +103,10 @@ class ClusterRun:
                     yield executor
             finally:
                 link.stop()
+
+    def paced(self, executor: ClusterExecutor, listen: EventListener) -> AttemptExecutor:
+        """The executor, with no more attempts at once than the limit of tokens serves, and none in pauses."""
+        return PacedExecutor(executor, self.suite.spec.limits.tokens_per_minute, executor.token_use, listen)
 
     def _waiting_hint(self) -> str:
         if self.cluster.launch is not None:

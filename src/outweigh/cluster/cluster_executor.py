@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from threading import Event, RLock
 from time import sleep
 
+import msgspec
+
 from outweigh.cluster.kept_records import KeptRecords
 from outweigh.cluster.lead_state import KnownHost, LeadState, LostAttempt
 from outweigh.cluster.lease import Clock, boot_clock
@@ -24,6 +26,7 @@ from outweigh.cluster.messages import (
 from outweigh.cluster.open_attempts import OpenAttempts
 from outweigh.cluster.record_writer import RecordWriter
 from outweigh.cluster.seen_hosts import describe_hosts
+from outweigh.cluster.shared_tokens import SharedTokens
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventKind, EventListener, note_event
@@ -31,6 +34,7 @@ from outweigh.engine.executor import DoneFutures
 from outweigh.engine.experiment import RunLooks
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.lost_record import LossReason
+from outweigh.engine.token_pace import TokenUse
 from outweigh.engine.trial_plan import PlannedRun, run_id_of
 from outweigh.model.base import Json
 from outweigh.model.codec import Attempt
@@ -46,7 +50,7 @@ NO_HOST_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadSetting:
-    """What a lead works with."""
+    """What a lead works with; it `takes_over` where an earlier lead has left attempts open."""
 
     suite: LoadedSuite
     labels: Json
@@ -55,6 +59,7 @@ class LeadSetting:
     cancel: Event
     listen: EventListener
     waiting_hint: str
+    takes_over: bool = False
     clock: Clock = boot_clock
 
 
@@ -82,6 +87,8 @@ class ClusterExecutor:
         self._said: set[str] = set()
         self._ready_hosts = 0
         self._began = self.now()
+        limit = setting.suite.spec.limits.tokens_per_minute
+        self._tokens = SharedTokens(limit, self._began, takes_over=setting.takes_over)
         self.on_work: Callable[[str | None], None] = lambda _: None
         self.budgets: Callable[[str], Sequence[Budget]] = lambda _: ()
 
@@ -178,7 +185,9 @@ class ClusterExecutor:
         """What to say to the host at this address."""
         with self._lock:
             self._state.place_waiting(self.now())
-            return self._state.request_for(address)
+            request, host = self._state.request_for(address), self._state.host_at(address)
+            told = () if host is None else self._tokens.grants(host.name, self.now())
+            return msgspec.structs.replace(request, tokens=told) if told else request
 
     def is_stored(self, offer: OfferedRecord) -> bool:
         """Whether the record is here already, so that its artifacts need not be fetched."""
@@ -192,6 +201,7 @@ class ClusterExecutor:
             findings = self._state.take_reply(address, request, reply, self.now())
             claimed = self._stored.claim([offer.key for offer in findings.offers])
             self._describe(reply)
+            self._tokens.take(reply, self.now())
             for key in findings.left_open:
                 self._gone.add(key)
                 if key in self._stored:
@@ -205,6 +215,7 @@ class ClusterExecutor:
         for offer in findings.offers:
             if offer.key in claimed:
                 self._writer.take(reply.host, offer, artifacts)
+        self._grant_tokens()
 
     def take_offer(self, host: str, offer: OfferedRecord, artifacts: Mapping[str, bytes]) -> None:
         """Store a record whose large artifacts were fetched since it was offered."""
@@ -222,11 +233,26 @@ class ClusterExecutor:
             lost = self._state.take_silence(self.now())
             for name in known.keys() - self._state.hosts.keys():
                 self._note_silence(known[name], lost)
+            self._tokens.keep_only(self._state.hosts, self.now())
             waits = not self._state.hosts and self.now() - self._began > NO_HOST_SECONDS
         for each in lost:
             self._writer.lose(each)
+        self._grant_tokens()
         if waits:
             self._say_once(self._setting.waiting_hint)
+
+    def token_use(self) -> TokenUse:
+        """What the attempts on all hosts took so far."""
+        with self._lock:
+            return self._tokens.use(self.now())
+
+    def _grant_tokens(self) -> None:
+        """Let requests be sent that wait on hosts, as far as the limit allows."""
+        with self._lock:
+            hosts = [self._state.hosts.get(name) for name in self._tokens.distribute(self.now())]
+        for host in hosts:
+            if host is not None:
+                self.on_work(host.address)
 
     def say(self, words: str) -> None:
         """Tell who watches the run, once."""

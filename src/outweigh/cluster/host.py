@@ -6,6 +6,7 @@ has run out it ends its attempts.
 
 import platform
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Condition, Event, Thread
 
 from outweigh.cluster.host_experiment import AttemptUnderWay, HostEngine, HostExperiment, OpenEngine
@@ -13,6 +14,7 @@ from outweigh.cluster.lease import Lease, LeaseSignal
 from outweigh.cluster.messages import PROTOCOL, AttemptKey, ExchangeReply, ExchangeRequest, HostState
 from outweigh.cluster.spool import Spool
 from outweigh.errors import OutweighError, UsageError
+from outweigh.gateway.token_queue import TokenQueue
 
 GATHER_SECONDS = 0.005
 
@@ -35,6 +37,7 @@ class Host:
         self._experiment: HostExperiment | None = None
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="trial")
         self._preparing = ThreadPoolExecutor(1, thread_name_prefix="prepare")
+        self._news = ThreadPoolExecutor(1, thread_name_prefix="news")
         self._closed = Event()
         self._released = False
         self._left: dict[str, HostExperiment] = {}
@@ -72,6 +75,8 @@ class Host:
             experiment.end(request.unwanted)
             if request.cancel:
                 experiment.cancel()
+            if experiment.tokens is not None:
+                experiment.tokens.take(request.tokens)
             self._use_package(experiment, request)
             self._start_all(experiment, request)
             self._await_news(experiment, request)
@@ -108,6 +113,7 @@ class Host:
             self._lock.notify_all()
         self._threads.shutdown(wait=True)
         self._preparing.shutdown(wait=True)
+        self._news.shutdown(wait=True)
         self._watch.join()
         if self._experiment is not None and self._experiment.engine is not None:
             self._experiment.engine.close()
@@ -188,8 +194,19 @@ class Host:
             state, detail = HostState.UNFIT, str(fault)
         except Exception as fault:  # the lead must hear of it: nobody else waits for this thread
             state, detail = HostState.UNFIT, f"the suite cannot be opened: {type(fault).__name__}: {fault}"
+        if engine is not None and engine.tokens is not None:
+            engine.tokens.on_change = partial(self._tell_of, engine.tokens)
         with self._lock:
             experiment.engine, experiment.state, experiment.detail = engine, state, detail
+            self._lock.notify_all()
+
+    def _tell_of(self, tokens: TokenQueue) -> None:
+        """In the gateway's thread, which must not wait for what an exchange holds: a request may wait for tokens."""
+        if tokens.asks and not self._closed.is_set():
+            self._news.submit(self._notify)
+
+    def _notify(self) -> None:
+        with self._lock:
             self._lock.notify_all()
 
     def _start_all(self, experiment: HostExperiment, request: ExchangeRequest) -> None:

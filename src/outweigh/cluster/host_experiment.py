@@ -23,6 +23,7 @@ from outweigh.cluster.spool import ExperimentSpool, SpoolFullError
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import OutweighError
+from outweigh.gateway.token_queue import TokenQueue
 from outweigh.model.usage import UNKNOWN_COST, Cost
 
 MOST_OFFERS = 32
@@ -41,6 +42,10 @@ class HostEngine(Protocol):
     @property
     def arms(self) -> Sequence[str]:
         """The arms that can run here."""
+
+    @property
+    def tokens(self) -> TokenQueue | None:
+        """Where requests for models wait; None where no arm asks one."""
 
     @property
     def unfit(self) -> str | None:
@@ -90,7 +95,13 @@ class HostExperiment:
     def has_news(self) -> bool:
         """Whether there is something that the lead does not know."""
         finished = self.spool.records().keys() - self.running.keys()
-        return bool(finished or self._refused or self._broken or self.spool.left_open)
+        asks = self.tokens is not None and self.tokens.asks
+        return bool(asks or finished or self._refused or self._broken or self.spool.left_open)
+
+    @property
+    def tokens(self) -> TokenQueue | None:
+        """Where requests for models wait."""
+        return None if self.engine is None else self.engine.tokens
 
     def new_among(self, orders: Sequence[AttemptOrder]) -> list[AttemptOrder]:
         """The orders that were not followed yet."""
@@ -148,7 +159,7 @@ class HostExperiment:
 
     def describe(self, reply: ExchangeReply) -> ExchangeReply:
         """A reply with everything that is to be said of this experiment."""
-        engine = self.engine
+        engine, tokens = self.engine, self.tokens
         offers = tuple(self._offers())
         return msgspec.structs.replace(
             reply,
@@ -160,6 +171,8 @@ class HostExperiment:
             lost=tuple(self.spool.left_open),
             refused=tuple(self._refused.values()),
             broken=tuple(self._broken.values()),
+            tokens=() if tokens is None else tokens.reports(),
+            held_seconds=0.0 if tokens is None else tokens.held_seconds(),
         )
 
     def _detail_with_damage(self, detail: str | None) -> str | None:

@@ -154,7 +154,7 @@ class LeadState:
 
     def request_for(self, address: str) -> ExchangeRequest:
         """What to say to the host at this address; the first request to it only asks."""
-        host = self._at(address)
+        host = self.host_at(address)
         self._requests += 1
         starts = () if host is None or self.cancelled else self._starts_for(host)
         return ExchangeRequest(
@@ -218,7 +218,8 @@ class LeadState:
         for each in list(self._of(None).values()):
             self._move(each, self._place_for(each.order.trial.arm, now))
 
-    def _at(self, address: str) -> KnownHost | None:
+    def host_at(self, address: str) -> KnownHost | None:
+        """The host that was heard from at this address last; None before the first time."""
         return next((host for host in self.hosts.values() if host.address == address), None)
 
     def _starts_for(self, host: KnownHost) -> tuple[AttemptOrder, ...]:

@@ -11,11 +11,12 @@ from typing import TypeVar
 
 import msgspec
 
+from outweigh.gateway.token_grants import TokenGrant, TokenReport
 from outweigh.model.base import Stored
 from outweigh.model.run_record import Trial
 from outweigh.model.usage import Cost
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised when a message changes; lead and hosts of different numbers refuse each other."""
 
 INLINE_BYTES = 64 * 1024
@@ -54,8 +55,8 @@ class ExchangeRequest(Stored, frozen=True):
     request that arrives after a later one is ignored. `starts` are all attempts that the host is to make.
     `acknowledged` are records that the lead has stored, which the host may forget. `unwanted` are attempts to end,
     because their trials are settled. The host may take `wait_seconds` to answer if it has nothing to say before, and
-    answers at once when the next request comes. With `cancel` the host ends all attempts, with `release` it is free
-    for another lead.
+    answers at once when the next request comes. `tokens` are what its gateway may ask providers for. With `cancel` the
+    host ends all attempts, with `release` it is free for another lead.
     """
 
     protocol: int
@@ -71,6 +72,7 @@ class ExchangeRequest(Stored, frozen=True):
     wait_seconds: float = 0.0
     cancel: bool = False
     release: bool = False
+    tokens: tuple[TokenGrant, ...] = ()
 
 
 class HostState(StrEnum):
@@ -135,7 +137,8 @@ class ExchangeReply(Stored, frozen=True):
 
     `slots` is how many attempts it makes at once now, `arms` those that it can run. `running` and `offers` are
     everything under way and everything finished that is not acknowledged; `lost` has neither. `broken` are attempts
-    that raised an error that ends an experiment, with the error.
+    that raised an error that ends an experiment, with the error. `tokens` are those that its gateway has used and waits
+    for, and `held_seconds` is for how long attempts waited for them.
     """
 
     protocol: int
@@ -152,6 +155,8 @@ class ExchangeReply(Stored, frozen=True):
     lost: tuple[AttemptKey, ...] = ()
     refused: tuple[RefusedStart, ...] = ()
     broken: tuple[RefusedStart, ...] = ()
+    tokens: tuple[TokenReport, ...] = ()
+    held_seconds: float = 0.0
 
 
 _Message = TypeVar("_Message", ExchangeRequest, ExchangeReply)

@@ -117,11 +117,12 @@ def open_meter(deps: EngineDeps, draft: RunDraft, stop: EarlyStop | None) -> Ite
 def agent_sandbox_request(
     deps: EngineDeps, draft: RunDraft, request: SandboxRequest, meter: Meter | None
 ) -> SandboxRequest:
-    """The agent's request has what the agent is installed in, and the port of its model."""
-    ports = request.ports if meter is None else (*request.ports, meter.port)
+    """The agent's request has what the agent is installed in, and the port of its model, which may hold it up."""
+    if meter is not None:
+        request = replace(request, ports=(*request.ports, meter.port), held_seconds=meter.held_seconds)
     keep_path_in_login_shells(request.home, {**draft.task.work.environment, **draft.arm.environment})
     agent = deps.agents[draft.arm.agent]
-    request = hide_from_agent(replace(request, ports=ports), draft.task)
+    request = hide_from_agent(request, draft.task)
     if isinstance(agent, RunsSolution) and agent.runs_solution:
         request = show_solution(request, draft.task)
     return show_agent(request, agent, draft.arm)

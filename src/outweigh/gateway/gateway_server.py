@@ -21,7 +21,8 @@ from outweigh.gateway.request_parsing import Route, RoutePurpose, UnreadableRequ
 from outweigh.gateway.round_trip import RoundTrip
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.gateway.token_count import can_count, count_sent_tokens
-from outweigh.gateway.upstream import ModelUpstream, shows_run_key
+from outweigh.gateway.token_queue import Admission, HeldTime, TokenQueue
+from outweigh.gateway.upstream import ModelUpstream, provider_name, shows_run_key
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.provider import ApiFamily
 
@@ -36,18 +37,22 @@ _REFUSAL_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class ServedRun:
-    """A run at the gateway: what is kept about it, and what reads its requests."""
+    """A run at the gateway: what is kept about it, what reads its requests, and for how long they have waited."""
 
     ledger: RunLedger
     reader: RequestReader
+    held: HeldTime
 
 
 class ReverseProxy:
     """Forwards or refuses the requests of all runs."""
 
-    def __init__(self, session: ClientSession, counters: Mapping[ApiFamily, ModelUpstream]) -> None:
+    def __init__(
+        self, session: ClientSession, counters: Mapping[ApiFamily, ModelUpstream], tokens: TokenQueue | None
+    ) -> None:
         self._session = session
         self._counters = counters
+        self._tokens = tokens
 
     async def answer(self, served: ServedRun, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request that came in on a run's port."""
@@ -95,12 +100,31 @@ class ReverseProxy:
             return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREADABLE, str(fault)))
         round_trip = RoundTrip(route, parsed, is_logged=run.keeps_bodies)
         failure = _missing_key_failure(route, upstream) or run.refusal_failure(parsed.parsed)
+        admission = None
+        if failure is None and self._tokens is not None:
+            expected = run.request_tokens.expect(parsed.parsed, route.provider)
+            admission = await self._tokens.admit(provider_name(route.provider, upstream), expected, served.held)
+            round_trip.start_clock()
+            failure = run.refusal_failure(parsed.parsed)  # other requests of the run may have taken what was left
         if failure is not None:
             refusal = make_refusal(route.dialect, _REFUSAL_REASONS[failure.kind], failure.detail)
             round_trip.fail(failure, refusal.status)
             run.refuse(round_trip)
+            self._settle(run, admission, round_trip)
             return _refusal_response(refusal)
-        return await self._meter(run, request, upstream, round_trip)
+        try:
+            return await self._meter(run, request, upstream, round_trip)
+        finally:
+            self._settle(run, admission, round_trip)
+
+    def _settle(self, run: RunLedger, admission: Admission | None, round_trip: RoundTrip) -> None:
+        """Count what a request took, and let all others wait where its provider asks for that."""
+        if self._tokens is None or admission is None:
+            return
+        self._tokens.settle(admission, run.request_tokens.take(round_trip))
+        failure = round_trip.failure
+        if failure is not None and failure.kind is FailureKind.RATE_LIMITED and failure.retry_after_seconds:
+            self._tokens.pause(admission.provider, failure.retry_after_seconds)
 
     async def _meter(
         self, run: RunLedger, request: web.BaseRequest, upstream: ModelUpstream, round_trip: RoundTrip
@@ -192,8 +216,8 @@ _NULL_LOGGER.addHandler(logging.NullHandler())
 class GatewayServer:
     """Serves one run on one socket. Used only in the gateway's thread."""
 
-    def __init__(self, ledger: RunLedger, proxy: ReverseProxy) -> None:
-        self._served = ServedRun(ledger, RequestReader(ledger.read_request))
+    def __init__(self, ledger: RunLedger, proxy: ReverseProxy, held: HeldTime) -> None:
+        self._served = ServedRun(ledger, RequestReader(ledger.read_request), held)
         self._proxy = proxy
         self._tasks: set[Task[Any]] = set()
 

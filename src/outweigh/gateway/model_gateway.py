@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from outweigh.errors import requires_extra
 from outweigh.gateway.event_loop_thread import EventLoopThread
 from outweigh.gateway.run_ledger import RunLedger
+from outweigh.gateway.token_queue import HeldTime, TokenQueue
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.pricing import PriceTables
 from outweigh.model.provider import ApiFamily
@@ -31,11 +32,15 @@ MODEL_PORT_NAME = "model"
 class RunMeter:
     """Serves a run's requests on the sockets that its sandboxes listen on, and reports its model calls."""
 
-    def __init__(self, ledger: RunLedger, background: EventLoopThread, proxy: "ReverseProxy") -> None:
+    def __init__(
+        self, ledger: RunLedger, background: EventLoopThread, proxy: "ReverseProxy", tokens: TokenQueue | None
+    ) -> None:
         self._ledger = ledger
         self._background = background
         self._proxy = proxy
         self._servers: set[GatewayServer] = set()
+        self._held = HeldTime() if tokens is None else tokens.hold()
+        self._tokens = tokens
         self._final: MeteredCalls | None = None
 
     @property
@@ -52,11 +57,17 @@ class RunMeter:
         """All calls so far, including everything that a client has received."""
         return self._final or self._background.run(self._account())
 
+    def held_seconds(self) -> float:
+        """For how long requests have waited so far for tokens of the minute."""
+        return self._held.seconds()
+
     async def close(self) -> None:
         """Stop the servers and fix the final account. Runs in the event loop's thread."""
         self._ledger.is_open = False
         for server in tuple(self._servers):
             await server.stop()
+        if self._tokens is not None:
+            self._tokens.end_hold(self._held)
         await self._ledger.estimates.finish_counting()
         self._final = self._ledger.account()
 
@@ -67,7 +78,7 @@ class RunMeter:
     def _serve(self, listening: socket) -> Iterator[None]:
         from outweigh.gateway.gateway_server import GatewayServer  # noqa: PLC0415 - heavy, and needed only here
 
-        server = GatewayServer(self._ledger, self._proxy)
+        server = GatewayServer(self._ledger, self._proxy, self._held)
         self._background.run(server.start(listening))
         self._servers.add(server)
         try:
@@ -99,7 +110,8 @@ class ModelGateway:
 
     `prices` turns tokens into dollars as of the time that `now` returns. `providers` are those that runs name instead
     of using `upstreams`; such a run reaches its provider and no other. `counters` count the tokens of every request,
-    free of charge, where another model answers it.
+    free of charge, where another model answers it. Requests wait in `tokens` until they may be sent, None where they
+    need not.
     """
 
     def __init__(
@@ -110,12 +122,14 @@ class ModelGateway:
         *,
         providers: Mapping[str, NamedUpstream] = _NO_PROVIDERS,
         counters: Mapping[ApiFamily, ModelUpstream] = _NO_COUNTERS,
+        tokens: TokenQueue | None = None,
     ) -> None:
         self._upstreams = upstreams
         self._prices = prices
         self._now = now
         self._providers = providers
         self._counters = counters
+        self._tokens = tokens
         self._background = EventLoopThread()
 
     def __enter__(self) -> Self:
@@ -126,7 +140,7 @@ class ModelGateway:
             prices.prices("")  # loads the price tables before a client waits for a response
         self._background.__enter__()
         self._session = self._background.run(_new_session())
-        self._proxy = ReverseProxy(self._session, self._counters)
+        self._proxy = ReverseProxy(self._session, self._counters, self._tokens)
         return self
 
     def __exit__(
@@ -145,7 +159,7 @@ class ModelGateway:
             named = self._providers[request.provider]
             upstreams, prices = {named.dialect: named.upstream}, named.prices
         ledger = RunLedger(request, prices, upstreams, self._now)
-        meter = RunMeter(ledger, self._background, self._proxy)
+        meter = RunMeter(ledger, self._background, self._proxy, self._tokens)
         try:
             yield meter
         finally:

@@ -106,6 +106,10 @@ class RoundTrip:
         self._failure: Failure | None = None
         self._is_over = False
 
+    def start_clock(self) -> None:
+        """The request is sent only now: it has waited for tokens of the minute."""
+        self.started_at = monotonic()
+
     def start_response(self, status: int, headers: Mapping[str, str]) -> None:
         """The provider has started to respond."""
         self.http_status = status

@@ -24,9 +24,10 @@ from outweigh.gateway.request_cost import (
     response_bills,
 )
 from outweigh.gateway.request_parsing import ParsedRequest, Route, parse_request
+from outweigh.gateway.request_tokens import RequestTokens
 from outweigh.gateway.round_trip import RoundTrip, TrafficLog
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens
-from outweigh.gateway.upstream import ModelUpstream, create_run_key
+from outweigh.gateway.upstream import ModelUpstream, create_run_key, provider_name
 from outweigh.model.bill import Charge, charge_at, price_bills, price_hosted, unpriced_tool
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.model_name import matches_any
@@ -161,6 +162,7 @@ class RunLedger:
         self.is_open = True
         self.body_limit = BodyLimit()
         self.estimates = CallEstimates(self._price)
+        self.request_tokens = RequestTokens()
         self._unserved: dict[str, None] = {}
         self._price_tables = price_tables
         self._now = now
@@ -333,7 +335,7 @@ class RunLedger:
             is_sub_agent=is_sub_agent,
             hosted_uses=dict(hosted_uses(request, response)),
             fallback_models=request.fallback_models,
-            provider=None if served_by is None else served_by.name or round_trip.route.provider.value,
+            provider=None if served_by is None else provider_name(round_trip.route.provider, served_by),
             host=None if served_by is None else served_by.host,
             deferred_tools=request.deferred_tools,
             billed=bills,

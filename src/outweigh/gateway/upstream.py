@@ -129,6 +129,11 @@ class ModelUpstream:
         return next((ours for ours, theirs in self.models.items() if theirs == model), model)
 
 
+def provider_name(family: ApiFamily, upstream: ModelUpstream) -> str:
+    """The suite's name for who serves requests of an API."""
+    return upstream.name or family.value
+
+
 def read_upstreams(spec: GatewaySpec, environment: Mapping[str, str]) -> dict[ApiFamily, ModelUpstream]:
     """The providers of a suite, with their keys from the caller's environment."""
     specs = {ApiFamily.ANTHROPIC: spec.anthropic, ApiFamily.OPENAI: spec.openai, ApiFamily.GEMINI: spec.gemini}

@@ -181,11 +181,12 @@ class SandboxSpec(Spec, frozen=True, kw_only=True):
 
 
 class LimitsSpec(Spec, frozen=True, kw_only=True):
-    """What one run may take."""
+    """What one run may take; `tokens_per_minute` is what all runs together may ask each provider for."""
 
     timeout_seconds: Seconds = 1800.0
     budget_usd: Dollars | None = None
     tokens: Annotated[int, Meta(ge=1, le=10**12)] | None = None
+    tokens_per_minute: Annotated[int, Meta(ge=1, le=10**12)] | None = None
     retries: Annotated[int, Meta(ge=0, le=20)] = 2
 
 
@@ -316,7 +317,8 @@ def _sandbox_identity(spec: SandboxSpec) -> dict[str, object]:
 def settings_fingerprint(spec: SuiteSpec) -> str:
     """A hash of the settings that affect a run, besides its arm and task: sandbox, limits and gateway addresses.
 
-    Retries after infrastructure failures and the variables that hold keys do not affect a run.
+    Retries after infrastructure failures, the variables that hold keys, and the tokens of a minute do not affect a run:
+    what waits for tokens is not timed.
     """
     limits, gateway = spec.limits, spec.gateway
     identity: dict[str, object] = {

@@ -176,6 +176,9 @@ class Meter(Protocol):
     def account(self) -> MeteredCalls:
         """All calls so far."""
 
+    def held_seconds(self) -> float:
+        """For how long requests have waited so far because the suite limits the tokens of a minute."""
+
 
 class Gateway(Protocol):
     """Forwards agents' requests to models: meters them, enforces limits, and keeps the real keys outside sandboxes."""

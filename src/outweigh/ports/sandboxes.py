@@ -71,11 +71,17 @@ class ReadyImage:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
+def never_held() -> float:
+    """Nothing holds the run up."""
+    return 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxRequest:
     """What a sandbox is made of. `workspace` and `home` are folders of the host that belong to this trial alone.
 
     `label` names the trial, so that leftovers of a killed engine can be found. `cancel` ends every command at once.
+    `held_seconds` says for how long the run was held up from outside so far, which its commands are not timed for.
     `disk_mb` limits what each temporary folder of the sandbox may hold; the workspace and the home are the engine's.
 
     `task_image` is the image of the task itself: the workspace is at its working directory, and commands get its
@@ -100,6 +106,7 @@ class SandboxRequest:
     system_paths: tuple[str, ...] = ()
     writable_system: bool = False
     renewed: bool = False
+    held_seconds: Callable[[], float] = never_held
 
 
 class Sandbox(Protocol):

@@ -109,6 +109,7 @@ class BaseSandbox(ABC):
                 timeout_seconds=timeout_seconds,
                 cancel=self._request.cancel,
                 on_output=on_output,
+                held_seconds=self._request.held_seconds,
             )
         )
 

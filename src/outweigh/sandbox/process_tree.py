@@ -16,7 +16,7 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import IO, Protocol, Self
 
-from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, SandboxError
+from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, SandboxError, never_held
 from outweigh.process import spawn
 
 MAX_CAPTURED_BYTES = 8 * 2**20
@@ -178,7 +178,10 @@ class ProcessTree(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCommand:
-    """One command with its complete environment, its input and its limits."""
+    """One command with its complete environment, its input and its limits.
+
+    The time in which `held_seconds` grows counts neither for its limit nor for how long it took.
+    """
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -188,13 +191,14 @@ class SandboxCommand:
     cancel: Event
     descriptors: tuple[int, ...] = ()
     on_output: Callable[[bytes], None] | None = None
+    held_seconds: Callable[[], float] = never_held
 
 
 def run_process_tree(
     job: SandboxCommand, tree: ProcessTree, started: Callable[[], None] = lambda: None
 ) -> CompletedCommand:
     """Run a command until it exits, times out or is cancelled. `started` is called once the process exists."""
-    began = monotonic()
+    began, held_before = monotonic(), job.held_seconds()
     if job.cancel.is_set():
         return CompletedCommand(
             ending=CommandEnding.CANCELLED,
@@ -209,7 +213,7 @@ def run_process_tree(
         with ProcessStreams(process, job.stdin, job.on_output) as streams:
             try:
                 started()
-                ending = _wait_for_end(job, streams, began + job.timeout_seconds)
+                ending = _wait_for_end(job, streams, began + job.timeout_seconds - held_before)
                 if ending is not CommandEnding.EXITED:
                     tree.terminate(process.pid)
                     streams.pump(lambda: False, monotonic() + STOP_GRACE_SECONDS)
@@ -226,7 +230,7 @@ def run_process_tree(
         stdout=streams.stdout.content(),
         stderr=streams.stderr.content(),
         truncated=streams.stdout.truncated or streams.stderr.truncated,
-        duration_seconds=monotonic() - began,
+        duration_seconds=max(0.0, monotonic() - began - (job.held_seconds() - held_before)),
     )
 
 
@@ -289,7 +293,12 @@ def _start_process(job: SandboxCommand) -> "subprocess.Popen[bytes]":
 
 
 def _wait_for_end(job: SandboxCommand, streams: ProcessStreams, deadline: float) -> CommandEnding:
-    has_exited = streams.pump(job.cancel.is_set, deadline, CANCEL_CHECK_SECONDS)
+    """Wait for the end; the deadline is later by what the run was held up in all."""
+    latest = deadline + job.held_seconds()
+    has_exited = streams.pump(job.cancel.is_set, latest, CANCEL_CHECK_SECONDS)
+    while not (has_exited or job.cancel.is_set()) and (later := deadline + job.held_seconds()) > latest:
+        latest = later
+        has_exited = streams.pump(job.cancel.is_set, latest, CANCEL_CHECK_SECONDS)
     if job.cancel.is_set():  # also where it exited meanwhile: nobody can tell what it would have done otherwise
         return CommandEnding.CANCELLED
     return CommandEnding.EXITED if has_exited else CommandEnding.TIMED_OUT
