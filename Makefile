@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev zsh fish man-db groff-base mandoc golang-go cmake slurmctld slurmd slurm-client munge openssh-server
+PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev zsh fish man-db groff-base mandoc golang-go cmake slurmctld slurmd slurm-client munge openssh-server iproute2
 
 .PHONY: setup parts agents samples demo check test nightly lint bench calibrate mutants docs site histories clean
 

@@ -13,6 +13,7 @@ from outweigh.cluster.host import Host
 from outweigh.cluster.spool import ExperimentSpool, Spool
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.trial_plan import PlannedRun, run_id_of
+from outweigh.gateway.token_queue import TokenQueue
 from outweigh.model.usage import UNKNOWN_COST, Cost
 from outweigh.testing.builders import a_run
 
@@ -24,6 +25,7 @@ class IdleEngine:
 
     arms = ("plain", "candidate")
     unfit: str | None = None
+    tokens: TokenQueue | None = None
 
     def __init__(self, spool: ExperimentSpool) -> None:
         self._spool = spool

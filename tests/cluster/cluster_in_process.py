@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from msgspec.structs import replace
 from tests.engine.engine_fixtures import loaded, plan_of
@@ -185,7 +186,7 @@ def in_process(
     """A lead that has met so many hosts."""
     is_limited = tokens_per_minute is not None
     limits = {"limits": {"tokens_per_minute": tokens_per_minute}} if is_limited else {}
-    arms = {"a": {"agent": "noop"}, "b": {"agent": "noop", "environment": {"B": "1"}}}
+    arms: dict[str, dict[str, Any]] = {"a": {"agent": "noop"}, "b": {"agent": "noop", "environment": {"B": "1"}}}
     suite = loaded(folder, arms, tasks=2, **limits)
     started = [
         TestHost(folder / "spool", f"tcp://host-{number}:1", is_limited=is_limited) for number in range(1, hosts + 1)

@@ -82,11 +82,12 @@ class ClusterProcess:
 class DaskCluster:
     """A scheduler and its hosts. `ledger` has a line for every agent that came to its end, by task and arm."""
 
-    def __init__(self, folder: Path, *, tls: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, *, tls: Mapping[str, str] | None = None, listen: str = "127.0.0.1") -> None:
         self.folder = folder
         self.port = free_port()
         self.tls = tls
-        self.address = f"{'tcp' if tls is None else 'tls'}://127.0.0.1:{self.port}"
+        self.listen = listen
+        self.address = f"{'tcp' if tls is None else 'tls'}://{listen}:{self.port}"
         self.ledger = folder / "ledger"
         self.store = folder / "store"
         self.started: list[ClusterProcess] = []
@@ -100,7 +101,7 @@ class DaskCluster:
         options = [] if self.tls is None else [f"--{name}={value}" for name, value in self.tls.items()]
         self.scheduler = self._start(
             "scheduler",
-            *("-m", "distributed.cli.dask_scheduler", "--host", f"{self.address.partition(':')[0]}://127.0.0.1"),
+            *("-m", "distributed.cli.dask_scheduler", "--host", f"{self.address.partition(':')[0]}://{self.listen}"),
             *("--port", str(self.port), "--no-dashboard", *options),
         )
         return self.scheduler
