@@ -80,6 +80,8 @@ def consensus(judgments: Sequence[Judgment], kind: Consensus = Consensus.MEAN) -
     passes = _valid(judgments)
     if not passes:
         return unknown("no valid judgment")
+    if len(passes) == 1:
+        return known(passes[0][0])
     scores = [score for score, _ in passes]
     if kind is Consensus.MEDIAN:
         return known(median(scores))

@@ -99,7 +99,7 @@ METRICS = (
     ),
     Metric(
         name="objective",
-        formula=lambda run: run.checks.share,
+        formula=attrgetter("checks.share"),
         unit="score",
         better=+1,
         title="objective",
@@ -107,7 +107,7 @@ METRICS = (
     ),
     Metric(
         name="checks_passed",
-        formula=lambda run: run.checks.passed,
+        formula=attrgetter("checks.passed"),
         unit="count",
         better=+1,
         title="checks passed",
@@ -135,7 +135,7 @@ METRICS = (
     ),
     Metric(
         name="cost_usd",
-        formula=lambda run: run.cost,
+        formula=attrgetter("cost"),
         unit="dollars",
         better=-1,
         title="cost",

@@ -15,6 +15,7 @@ from outweigh.stats.estimate import Quantity, known, unknown
 
 NOT_EVALUATED = unknown("the checks were not evaluated")
 _COMPLETED = Status.COMPLETED  # members are slow to look up, and every run is asked for it
+_PASSED, _FAILED = known(1), known(0)
 NO_EDIT = unknown("the trajectory shows no edit with its outcome")
 NOT_ALIGNED = unknown("no action carries a goal alignment")
 
@@ -27,6 +28,9 @@ class Objective(Struct, frozen=True, kw_only=True, gc=False):
     vacuous: bool
 
 
+_UNCHECKED = Objective(share=NOT_EVALUATED, passed=NOT_EVALUATED, vacuous=False)
+
+
 def passed(run: RunRecord) -> Quantity:
     """1 when the run completed and every required check passed, 0 when not, unknown when it cannot be told."""
     if run.status in EXCLUDED_STATUSES:
@@ -35,18 +39,18 @@ def passed(run: RunRecord) -> Quantity:
     if outcomes == []:
         return unknown("the task has no required check")
     if run.status is not _COMPLETED:
-        return known(0)
+        return _FAILED
     if outcomes is None:
         return NOT_EVALUATED
     if False in outcomes:
-        return known(0)
-    return unknown("a required check could not be evaluated") if None in outcomes else known(1)
+        return _FAILED
+    return unknown("a required check could not be evaluated") if None in outcomes else _PASSED
 
 
 def objective(run: RunRecord) -> Objective:
     """Checks passed / checks, by weight; 1.0 with no scored check, marked vacuous because nothing was asserted."""
     if run.status in EXCLUDED_STATUSES or run.checks is None:
-        return Objective(share=NOT_EVALUATED, passed=NOT_EVALUATED, vacuous=False)
+        return _UNCHECKED
     scored = [check for check in run.checks if check.weight]
     if not scored:
         return Objective(share=known(1.0), passed=known(0), vacuous=True)

@@ -59,7 +59,7 @@ def _not_reported(usage: Usage, *kinds: str) -> Quantity:
 
 def run_cost(run: RunRecord, prices: PriceTables) -> tuple[Cost, str]:
     """The recorded cost where there is one, else tokens times prices; the reason is empty when it is known."""
-    if (beyond := unmetered_use(run.metering, run.reported)) is not None:
+    if run.metering is not None and (beyond := unmetered_use(run.metering, run.reported)) is not None:
         return UNKNOWN_COST, _not_the_whole(beyond)
     if run.cost.usd is not None:
         return run.cost, ""
@@ -110,10 +110,13 @@ NO_RANGES: Mapping[str, tuple[float, float]] = {}
 """Of a run whose every amount was counted; shared, because most runs are."""
 
 
+_NOT_METERED = unknown("the run was not metered, so what each model read from its cache is not known")
+
+
 def cache_normalised_cost(run: RunRecord, prices: PriceTables) -> Quantity:
     """What a metered run would have cost without a prompt cache: every prompt token at the price of fresh input."""
     if run.metering is None:
-        return unknown("the run was not metered, so what each model read from its cache is not known")
+        return _NOT_METERED
     if (beyond := unmetered_use(run.metering, run.reported)) is not None:
         return unknown(_not_the_whole(beyond))
     total = 0.0

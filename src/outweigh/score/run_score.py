@@ -128,13 +128,22 @@ class RunScorer:
         checks = objective(run)
         given = FormulaInput(run, self._prices, unknown(cost_reason) if cost.usd is None else known(cost.usd), checks)
         measured = [formula(given) for formula in self._formulas]
+        values = [quantity.value for quantity in measured]
+        reasons = [quantity.reason for quantity in measured]
         for part, metrics in zip(self._parts(run), self._of_parts, strict=True):
             if part is None:
-                measured += metrics.of_none
+                values += metrics.values_of_none
+                reasons += metrics.reasons_of_none
             else:
-                measured += [formula(part) for formula in metrics.formulas]
+                for formula in metrics.formulas:
+                    quantity = formula(part)
+                    values.append(quantity.value)
+                    reasons.append(quantity.reason)
         fields = self._fields(run)
-        case = trigger_of(run)
+        # Labels are rare, so that whether there is any is asked first.
+        extra, usd = run.extra, cost.usd
+        case = trigger_of(run) if extra else None
+        was_paid = (not extra and run.cost.usd is not None) or was_paid_here(run)
         trial, share = run.trial, self._shared.setdefault
         return self._make(
             run.run_id,
@@ -152,20 +161,20 @@ class RunScorer:
             share(run.family, run.family),
             run.position,
             run.started_at,
-            REUSED_LABEL in run.extra,
+            REUSED_LABEL in extra,
             checks.vacuous,
             NOT_JUDGED.opinions,
             _NO_JUDGES,
             _NO_JUDGES,
             None,  # deciding_judge_score
             cost.provenance,
-            cost.usd if was_paid_here(run) else 0.0,
-            self._reasons.of([quantity.reason for quantity in measured], fields),
+            usd if was_paid else 0.0,
+            self._reasons.of(reasons, fields),
             estimated_ranges(run, cost),
-            stated_result(run),
+            stated_result(run) if extra else None,
             None if case is None else case.should_fire,
             None if case is None else _fired(run, case),
-            *[quantity.value for quantity in measured],
+            *values,
             *fields,
         )
 
@@ -177,14 +186,17 @@ class _PartMetrics(NamedTuple):
     """The formulas of one part of a record, and what they say where a record lacks it."""
 
     formulas: tuple[Callable[[Any], Quantity], ...]
-    of_none: tuple[Quantity, ...]
+    values_of_none: tuple[float | None, ...]
+    reasons_of_none: tuple[str | None, ...]
 
     @classmethod
     def of(cls, formulas: Sequence[PartFormula]) -> Self:
         """A part that every record has is never missing."""
+        of_none = [] if formulas[0].part in _ALWAYS_THERE else [each.formula(None) for each in formulas]
         return cls(
             tuple(each.formula for each in formulas),
-            () if formulas[0].part in _ALWAYS_THERE else tuple(each.formula(None) for each in formulas),
+            tuple(each.value for each in of_none),
+            tuple(each.reason for each in of_none),
         )
 
 
@@ -243,7 +255,8 @@ def with_judgments(score: Score, judgments: Iterable[Judgment], judge_rules: Jud
     """Add the judges' part, which is stored apart from the run. All judges are shown; those that may, decide."""
     answers = list(judgments)
     panel = panel_score(answers, judge_rules)
-    deciding = panel_score((answer for answer in answers if judge_rules.objection(answer.judge) is None), judge_rules)
+    accepted = [answer for answer in answers if judge_rules.objection(answer.judge) is None]
+    deciding = panel if len(accepted) == len(answers) else panel_score(accepted, judge_rules)
     reasons = {name: why for name, why in score.reasons.items() if name != "judge_score"}
     if panel.score.reason is not None:
         reasons["judge_score"] = panel.score.reason
