@@ -23,8 +23,13 @@ LINES = ("def add_twice(number):", "if number is None:", "raise ValueError('a nu
 EXIT = ("def __exit__(", "self,", "exc_type: type[BaseException] | None,", "exc_val: BaseException | None,")
 EXIT += ("exc_tb: TracebackType | None,", ") -> None:")
 """The signature of a special method, which every project has in the same words."""
+MOVED = ("for name, value in options.items():", "if value is not None and name in known:")
+MOVED += ("result[name] = value.strip()", "elif not name.startswith('_'):", "unknown.append(name)")
+MOVED += ("return dict(sorted(result.items())), unknown",)
+"""What stood at the base already, in another place of a file that the change is about."""
 FIX = FixText(
-    runs=(LINES, ("self.number += half_of_it()", *EXIT, "self.number = None")),
+    before=(("def read(options):", *MOVED, "def double(n):"),),
+    runs=(LINES, MOVED, ("self.number += half_of_it()", *EXIT, "self.number = None")),
     test_runs=(("def test_nothing_is_refused():", "with raises(ValueError):", "add_twice(None)"),),
     names=frozenset({"add_twice", "NumberNeeded", "half_of_it"}),
     defined=frozenset({"add_twice", "NumberNeeded", "half_of_it"}),
@@ -74,6 +79,7 @@ INDENTED = "".join(f"    {line}\n" for line in LINES)
         ({"installed/other.py": "add_twice = half_of_it = None\n"}, ()),
         ({"installed/idiom.py": "".join(f"{line}\n" for line in LINES[1:])}, ()),
         ({"installed/idiom.py": "".join(f"{line}\n" for line in (*EXIT, "self.close()"))}, ()),
+        ({"installed/earlier.py": "".join(f"{line}\n" for line in MOVED)}, ()),
         ({"installed/later/copy.py": INDENTED}, ("later",)),
         ({"installed/python/lib/python3.11/textwrap.py": INDENTED}, ()),
     ],

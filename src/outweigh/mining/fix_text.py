@@ -26,7 +26,8 @@ class FixText:
     """`runs` are consecutive added lines of source, `test_runs` those of hidden tests: stripped, without blank ones.
 
     `names` are identifiers that the change adds to the source and that its base has nowhere but in changelogs, and
-    `defined` are those of them that it defines, without special methods such as `__exit__`.
+    `defined` are those of them that it defines, without special methods such as `__exit__`. `before` are the changed
+    files as they were: stripped lines, without blank ones.
     """
 
     runs: tuple[tuple[str, ...], ...]
@@ -34,6 +35,7 @@ class FixText:
     names: frozenset[str]
     defined: frozenset[str]
     added_paths: tuple[str, ...]
+    before: tuple[tuple[str, ...], ...] = ()
 
     @property
     def words(self) -> frozenset[str]:
@@ -61,7 +63,15 @@ def read_fix_text(history: HistoryRepository, candidate: Candidate) -> FixText:
             word for line in lines for word in _DEFINITION.findall(line) if not word.startswith("__")
         ),
         added_paths=tuple(path for path in (*candidate.source_files, *candidate.other_files) if path not in base),
+        before=tuple(_lines_before(history, candidate)),
     )
+
+
+def _lines_before(history: HistoryRepository, candidate: Candidate) -> Iterator[tuple[str, ...]]:
+    for path in (*candidate.source_files, *candidate.test_files):
+        content = history.content(candidate.base, path) or b""
+        if len(content) <= _FILE_LIMIT:
+            yield tuple(filter(None, map(str.strip, content.decode(errors="replace").splitlines())))
 
 
 def _code_names(line: str) -> Iterator[str]:

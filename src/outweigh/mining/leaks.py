@@ -119,13 +119,20 @@ def _names_needed(fix: FixText) -> int:
 
 
 def _windows(fix: FixText) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every run of three added lines that says something, with its longest line."""
+    """Every run of three added lines that says something, with its longest line.
+
+    What stood in the changed files before, such as code that the change moves, is not of the change alone.
+    """
+    before = {window for lines in fix.before for window in _runs_of_three(lines)}
     for run in (*fix.runs, *fix.test_runs):
-        lines = [line for line in run if not _IMPORT.match(line)]
-        for start in range(len(lines) - _WINDOW + 1):
-            window = tuple(lines[start : start + _WINDOW])
-            if sum(map(len, window)) >= _LEAST_LETTERS:
+        for window in _runs_of_three(run):
+            if sum(map(len, window)) >= _LEAST_LETTERS and window not in before:
                 yield window, max(window, key=len)
+
+
+def _runs_of_three(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    kept = [line for line in lines if not _IMPORT.match(line)]
+    yield from (tuple(kept[start : start + _WINDOW]) for start in range(len(kept) - _WINDOW + 1))
 
 
 def _idioms(fix: FixText) -> Iterator[tuple[str, ...]]:
@@ -140,9 +147,7 @@ def _idioms(fix: FixText) -> Iterator[tuple[str, ...]]:
 
 def _leaked_lines(path: str, shown: str, windows: Mapping[tuple[str, ...], str], fix: FixText) -> str | None:
     """Three lines in a row; in someone else's package six, or three with a name that the change defines."""
-    lines = [line for line in map(str.strip, shown.splitlines()) if line and not _IMPORT.match(line)]
-    runs = {tuple(lines[start : start + _WINDOW]) for start in range(len(lines) - _WINDOW + 1)}
-    found = runs.intersection(windows)
+    found = set(_runs_of_three(filter(None, map(str.strip, shown.splitlines())))).intersection(windows)
     if _is_package(path):
         found -= set(_idioms(fix))
     if _is_package(path) and len(found) < _PACKAGE_WINDOWS:
