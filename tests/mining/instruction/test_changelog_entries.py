@@ -38,6 +38,9 @@ BEFORE = """\
             id="another sentence in place of one",
         ),
         pytest.param(
+            BEFORE.replace("Rows can be sorted.", "The rows can be sorted!"), {5}, [], id="a correction of an old entry"
+        ),
+        pytest.param(
             f"{BEFORE}\n1. Frames\n\n```\n+--+\n+--+\n```\n",
             {6, 7, 8, 9, 10, 11, 12},
             ["", "1. Frames", ""],

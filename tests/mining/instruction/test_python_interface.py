@@ -163,3 +163,23 @@ def test_a_command_of_another_language_is_a_text_and_a_pattern_is_not() -> None:
     )
 
     assert written.interface == ('The text `"\\\\begin{hosts}"` in `net.py`.',)
+
+
+def test_how_an_object_is_shown_is_stated_where_a_test_looks_at_it() -> None:
+    before = "class Attempt:\n    def __init__(self, number):\n        self.number = number\n"
+    shown = '    def __repr__(self) -> str:\n        return f"<Attempt {self.number}>"\n'
+    test = 'from net import Attempt\n\n\ndef test_slots():\n    assert {}(Attempt(2)) == "<Attempt 2>"\n'
+
+    looks, other = (
+        instruction(
+            change(
+                "Make attempts slotted",
+                source={"net.py": (before, f"{before}\n{shown}")},
+                tests={"test_net.py": (None, test.replace("{}", called))},
+            )
+        )
+        for called in ("repr", "describe")
+    )
+
+    assert "`def Attempt.__repr__(self) -> str` in `net.py`" in looks.interface
+    assert "__repr__" not in " ".join(other.interface)

@@ -13,14 +13,14 @@ def added_entries(before: str, after: str, added: Collection[int]) -> Iterator[s
     `added` are the numbers of these lines, counted from 1. An added line is often the middle of an entry that was
     there, and says nothing alone. Blank lines between entries are given as they are, and code blocks are left out.
     """
-    known = _spaced(before)
+    known = _telling_words(before)
     lines = after.splitlines()
     for first, last in _entries(lines):
         if not any(number in added for number in range(first, last + 1)):
             continue
         text = " ".join([lines[first - 1].rstrip(), *(line.strip() for line in lines[first:last])])
         indent, mark, words = _taken_apart(text)
-        new = [sentence for sentence in _SENTENCE_END.split(words) if _spaced(sentence) not in known]
+        new = [sentence for sentence in _SENTENCE_END.split(words) if not _is_known(sentence, known)]
         if new or not text.strip():
             yield f"{indent}{mark}{' '.join(new)}"
 
@@ -56,5 +56,12 @@ def _taken_apart(text: str) -> tuple[str, str, str]:
     return text[: len(text) - len(bare)], bare[:start], bare[start:]
 
 
-def _spaced(text: str) -> str:
-    return " ".join(text.split())
+def _is_known(sentence: str, known: str) -> bool:
+    """Whether a sentence stood there before, apart from articles, case and marks, which are corrected later."""
+    words = _telling_words(sentence)
+    return not words or f" {words} " in f" {known} "
+
+
+def _telling_words(text: str) -> str:
+    words = re.findall(r"[\w$]+(?:[.'=-]+[\w$]+)*", text.lower())
+    return " ".join(word for word in words if word not in ("a", "an", "the"))

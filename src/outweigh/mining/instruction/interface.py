@@ -13,6 +13,9 @@ from outweigh.mining.instruction.shared_texts import filled_in, is_used_text, qu
 LONGEST_TEXT = 400
 """Characters of a literal text that can be stated; a longer one would be most of the solution."""
 
+_CALLED_BY = {"__repr__": "repr", "__str__": "str"}
+"""Methods that tests call by a function, so that they need not name the class."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
@@ -86,6 +89,8 @@ def _used_declarations(source: AddedSource, tests: FailingTests) -> Iterator[Dec
     for d in source.declarations:
         if d.owner and d.name in ("__init__", "constructor"):
             used = d.owner in tests.names
+        elif d.name in _CALLED_BY and d.owner:
+            used = _CALLED_BY[d.name] in tests.names
         elif d.name.startswith("__") and d.owner:
             used = d.owner in constructed
         elif d.kind in (DeclarationKind.METHOD, DeclarationKind.ATTRIBUTE):

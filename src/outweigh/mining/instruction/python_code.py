@@ -21,6 +21,8 @@ _PROTOCOL_METHODS = frozenset(
         "__getitem__",
         "__len__",
         "__contains__",
+        "__repr__",
+        "__str__",
     }
 )
 _LONGEST_VALUE = 40
