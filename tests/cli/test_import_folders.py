@@ -201,3 +201,32 @@ def test_an_id_that_no_two_runs_share_tells_that_two_files_have_the_same_runs(ou
 
     assert answer.code == 0
     assert "24 runs of 2 arms on 6 tasks" in answer.out
+
+
+def test_runs_that_a_document_of_a_task_counts_are_repeats_and_no_arms(outweigh: Any, tmp_path: Path) -> None:
+    results = tmp_path / "model_results"
+    for model, passes in (("big", 3), ("small", 1)):
+        for task in TASKS:
+            runs = {
+                f"run-{number}": {
+                    "agent_execution_time": 12.5,
+                    "execution_result": {"success": number <= passes, "error_message": None},
+                    "token_usage": {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110},
+                    "turn_count": 4,
+                }
+                for number in range(1, 5)
+            }
+            a_document(results / model / f"{task}.json", {"task_name": task, "model": model, "runs": runs})
+
+    answer = imported(outweigh, results)
+
+    assert "48 runs of 2 arms on 6 tasks" in answer.out
+    assert shown_arm(answer, "big") == ["24", "24", "0", "18", "75", "%", "unknown", "2,640"]
+    assert shown_arm(answer, "small") == ["24", "24", "0", "6", "25", "%", "unknown", "2,640"]
+
+
+def shown_arm(answer: Answer, arm: str) -> list[str]:
+    """The cells of an arm in the table that an import ends with."""
+    (line,) = [line for line in answer.out.splitlines() if line.split()[:1] == [arm]]
+    cells: list[str] = line.split()[1:]
+    return cells

@@ -101,6 +101,25 @@ def test_a_status_that_nobody_knows_is_neither_pass_nor_fail(tmp_path: Path) -> 
     assert passes(imported_runs(EvalPlusImporter(), path)[0]) == {"m": [None]}
 
 
+def test_bigcodebench_has_one_status_for_each_sample(tmp_path: Path) -> None:
+    statuses = ("pass", "fail", "timeout")
+    problems = {
+        f"BigCodeBench/{number}": [
+            {"task_id": f"BigCodeBench/{number}", "solution": "", "status": status, "details": {}}
+        ]
+        for number, status in enumerate(statuses)
+    }
+    file = write(
+        tmp_path / "acme--main--bigcodebench-complete--vllm-0-1_eval_results.json",
+        {"date": "2026-01-01 10:00", "eval": problems},
+    )
+
+    runs, _ = imported_runs(EvalPlusImporter(), file)
+
+    assert EvalPlusImporter().recognises(tmp_path)
+    assert passes(runs) == {"acme--main--bigcodebench-complete--vllm-0-1": [True, False, False]}
+
+
 # LiveCodeBench
 
 

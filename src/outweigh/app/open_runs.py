@@ -56,7 +56,7 @@ def open_stores(paths: Sequence[str | os.PathLike[str]]) -> StoreSet:
 
 
 def refuse_tables_as_records(paths: Sequence[str | os.PathLike[str]]) -> None:
-    """UsageError where rows look like collected runs and say more than these can, such as a cost: it would be unknown."""
+    """UsageError where rows look like collected runs and say more than these can: it would be unknown."""
     for path in map(Path, paths):
         files = sorted(path.glob(f"*{RECORDS_SUFFIX}")) if path.is_dir() else [path]
         for file in files:

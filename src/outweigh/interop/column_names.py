@@ -85,6 +85,8 @@ _CONTAINERS = frozenset(
         "info",
         "timing",
         "timings",
+        "execution",
+        "token",
         "run",
         "trial",
         "eval",

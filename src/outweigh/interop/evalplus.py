@@ -1,4 +1,4 @@
-"""Importer of EvalPlus: `*_eval_results.json`, one model each, of HumanEval+ and MBPP+."""
+"""Importer of EvalPlus, and of BigCodeBench, which writes the same files: `*_eval_results.json`, one model each."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
 _FILES = FileMarks(
     suffixes=("eval_results.json",),
-    start=re.compile(rb'^\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"hash"\s*:\s*"[^"]*"\s*,\s*"eval"\s*:\s*\{'),
+    start=re.compile(rb'^\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*(?:"hash"\s*:\s*"[^"]*"\s*,\s*)?"eval"\s*:\s*\{'),
 )
 _PASSED = frozenset({"pass", "success"})
 _FAILED = frozenset({"fail", "failed", "timeout", "timed out"})
@@ -86,10 +86,12 @@ def _model_of(file: Path) -> str:
 def _samples(found: object) -> list[tuple[str | None, str | None]]:
     """What the tests say of each sample, those of the benchmark and those that EvalPlus added.
 
-    Until version 0.2 they are lists beside each other, each entry with its status first.
+    Until version 0.2 they are lists beside each other, each entry with its status first. BigCodeBench has one status.
     """
     if isinstance(found, list):
-        return [(name_at(each, "base_status"), name_at(each, "plus_status")) for each in found]
+        return [
+            (name_at(each, "base_status") or name_at(each, "status"), name_at(each, "plus_status")) for each in found
+        ]
     base, plus = (as_list(as_dict(found).get(kind)) for kind in ("base", "plus"))
     return [
         (_status_of(each), _status_of(plus[number]) if number < len(plus) else None) for number, each in enumerate(base)

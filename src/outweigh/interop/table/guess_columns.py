@@ -4,6 +4,7 @@ A column is taken only where no other fits. Several that fit, none for what a co
 cannot have are an error with the option that decides, because a wrong column would be worse.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -67,6 +68,9 @@ def may_hold_results(columns: Iterable[str]) -> bool:
     names = list(columns)
     names_task = KEY_COLUMN in names or may_hold_runs(names)
     return names_task and any(match.field == "success" for name in names for match in match_name(name))
+
+
+_COUNTED_RUN = re.compile(r"(run|repeat|rep|attempt|trial|try|iteration|iter|sample|seed)[-_ ]?\d+", re.IGNORECASE)
 
 
 class UnclearColumnsError(UsageError):
@@ -234,12 +238,20 @@ class _Guess:
         """Whether the values of a column whose name says little are what they are taken for."""
         values = self._values.of(column)
         if field == "arm":
-            return len(values) > 1
+            return len(values) > 1 and not self._counts_repeats(column)
         if field == "task_id":
-            return len(values) > 1 and (column.startswith(KEY_COLUMN) or not self._values.is_unique(column))
+            return (
+                len(values) > 1
+                and not self._counts_repeats(column)
+                and (column.startswith(KEY_COLUMN) or not self._values.is_unique(column))
+            )
         if column.lower().endswith("status"):
             return bool(values) and {str(value).strip().lower() for value in values} <= _OUTCOME_WORDS
         return bool(values) and all(is_readable(FIELD_READERS[field], value) for value in values)
+
+    def _counts_repeats(self, column: str) -> bool:
+        """Whether the keys of a map are runs that are counted, such as `run-1` and `run-2`."""
+        return column.startswith(KEY_COLUMN) and all(map(_COUNTED_RUN.fullmatch, map(str, self._values.of(column))))
 
     def _choose_other(self, field: str) -> None:
         columns = [name for name in self._named(field) if self._values.of(name)]
