@@ -63,7 +63,7 @@ def test_a_folder_with_nothing_known_in_it_asks_for_the_format(outweigh: Any, tm
     answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
 
     assert answer.code == 2
-    assert "FORMAT being one of ablate, agent-crucible, aider-leaderboard, " in answer.err
+    assert "FORMAT being one of ablate, agent-crucible, aider-benchmark, aider-leaderboard, " in answer.err
 
 
 @pytest.mark.parametrize("as_folder", [False, True], ids=["a file", "a folder"])

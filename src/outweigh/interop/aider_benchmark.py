@@ -82,11 +82,10 @@ def _run(file: Path, request: ImportRequest, notes: ImportNotes) -> RunRecord | 
 
 def _place(file: Path) -> tuple[str, str | None, str]:
     """The exercise, its language where the folders say one, and the run that it belongs to."""
-    names = [decode_file_name(parent.name) for parent in file.resolve().parents]
-    case, *above = [*names, "", "", "", ""]
-    if above[:2] == ["practice", "exercises"]:
-        return case, above[2], above[3]
-    return case, None, above[0]
+    names = [decode_file_name(parent.name) for parent in file.resolve().parents] + [""] * 5
+    if names[1:3] == ["practice", "exercises"]:
+        return names[0], names[3], names[4]
+    return names[0], None, names[1]
 
 
 def _checks(outcomes: Any) -> Iterator[CheckResult]:

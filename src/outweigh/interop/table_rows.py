@@ -5,14 +5,25 @@ row.
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from shlex import quote
 from typing import Any, BinaryIO, NamedTuple
 
+import msgspec
+
 from outweigh.errors import EvidenceError, requires_extra
-from outweigh.interop.result_files import LINE_LIMIT, open_source, read_json, read_json_lines, to_utf8, walk_files
+from outweigh.interop.result_files import (
+    LINE_LIMIT,
+    decode_json_document,
+    open_source,
+    read_bytes,
+    read_json,
+    read_json_lines,
+    to_utf8,
+    walk_files,
+)
 from outweigh.interop.row_places import FILE_COLUMN, are_rows, array_places, holds_result, result_places, rows_at
 from outweigh.ports.importers import ImportNotes
 
@@ -199,7 +210,29 @@ def _file_rows(file: Path, notes: ImportNotes, place: str | None) -> Iterator[Ta
         notes.unread(file, 0, "not a JSON object")
 
 
+def array_texts(path: Path, notes: ImportNotes) -> Sequence[msgspec.Raw] | None:
+    """The rows of a JSON array as text, which takes a fraction of the memory; None where the file is no JSON array."""
+    try:
+        return msgspec.json.decode(to_utf8(read_bytes(path), path, notes), type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def decode_array_row(text: bytes, number: int, path: Path, notes: ImportNotes) -> TableRow | None:
+    """A row of a JSON array; None with a note for what is no row."""
+    row = decode_json_document(text, path, notes)
+    if isinstance(row, dict):
+        return TableRow(path, number, row)
+    notes.unread(path, number, "not a JSON object")
+    return None
+
+
 def _array_rows(path: Path, notes: ImportNotes, place: str | None) -> Iterator[TableRow]:
+    texts = array_texts(path, notes) if place is None else None
+    if texts is not None:
+        found = (decode_array_row(bytes(text), number, path, notes) for number, text in enumerate(texts, start=1))
+        yield from (row for row in found if row is not None)
+        return
     rows = read_json(path, notes)
     if place is None and isinstance(rows, dict):
         place = _only_place(rows, path)

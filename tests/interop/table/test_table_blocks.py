@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from outweigh.errors import EvidenceError
 from outweigh.interop.table.importer import TableImporter
 from outweigh.model.run_columns import RunColumns
 from outweigh.ports.importers import ImportNotes
 from outweigh.report.arms_table import ArmFigures, arms_payload
 from outweigh.store.import_folder import ImportCounts, ImportFolder
-from outweigh.testing.importer_contract import import_request
+from outweigh.testing.importer_contract import import_request, read_all
 
 ODD: tuple[Any, ...] = (
     None,
@@ -131,3 +132,58 @@ def test_a_table_that_is_read_into_the_same_folder_again_adds_nothing(tmp_path: 
         known.append((counts.runs > 0, counts.known_before > 0, counts.clashes))
 
     assert known == [(True, False, []), (False, True, [])]
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_many_rows_at_once_are_the_runs_that_each_row_is_by_itself(tmp_path: Path, seed: int, suffix: str) -> None:
+    rng = random.Random(seed)
+    names = {"task_id", "arm", "note", *rng.sample(sorted(a_row(0, rng)), rng.randrange(14))}
+    share = rng.choice((0, 0.002, 0.1))
+    rows: list[Any] = []
+    for number in range(1000):
+        row = {name: cell for name, cell in a_row(number, rng).items() if name in names}
+        for name in rng.sample(sorted(names - {"note"}), rng.random() < share):
+            row[name] = rng.choice((*ODD, float("nan")))
+        for name in rng.sample(sorted(names - {"task_id", "arm", "note"}), min(len(names) - 3, rng.random() < share)):
+            del row[name]
+        rows.append(row)
+    table = tmp_path / f"table{suffix}"
+    if suffix == ".json":
+        table.write_text(json.dumps(rows))
+    else:
+        table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    at_once, notes = read_all(TableImporter(), table)
+    by_row, row_notes = read_all(TableImporter(), table, where=(("note", "nightly"),))
+
+    assert at_once == by_row
+    assert notes == row_notes
+    assert len(at_once) > 800
+
+
+def test_plain_rows_of_an_array_are_stored_as_columns(tmp_path: Path) -> None:
+    table = tmp_path / "table.json"
+    table.write_bytes(b"[" + b",".join(encoded(a_row(number, random.Random(number))) for number in range(300)) + b"]")
+
+    (runs,) = TableImporter().read_blocks(import_request(table), ImportNotes())
+
+    assert isinstance(runs, RunColumns)
+    assert len(runs) == 300
+
+
+def test_an_element_that_is_no_row_and_a_key_that_stands_twice_are_told_in_arrays_too(tmp_path: Path) -> None:
+    rows = [encoded(a_row(number, random.Random(number))) for number in range(300)]
+    odd, twice = tmp_path / "odd.json", tmp_path / "twice.json"
+    odd.write_bytes(b"[" + b",".join([*rows, b"[1]", b"null"]) + b"]")
+    twice.write_bytes(b"[" + b",".join([*rows, rows[7][:-1] + b', "success": null}']) + b"]")
+
+    runs, notes = read_all(TableImporter(), odd)
+
+    assert len(runs) == 300
+    assert [(each.line, each.reason) for each in notes.unreadable] == [
+        (301, "not a JSON object"),
+        (302, "not a JSON object"),
+    ]
+    with pytest.raises(EvidenceError, match="'success' stands for two values"):
+        read_all(TableImporter(), twice)

@@ -9,7 +9,7 @@ from outweigh.interop import field_values as cell
 from outweigh.interop.column_names import FIRM_NAMES, NO_UNIT, match_name
 from outweigh.interop.field_values import seconds_between
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
-from outweigh.interop.row_batch import FIELDS, BatchReader, make_row_reader
+from outweigh.interop.row_batch import FIELDS, LOOSE, BatchReader, RowRules, make_row_reader
 from outweigh.interop.table_rows import TableRow, cell_at
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
@@ -162,7 +162,9 @@ def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColum
     return MappedColumn(field, spec, tuple(tuple(name.split(".")) for name in names), FIELD_READERS[field])
 
 
-def make_batch_reader(columns: Sequence[MappedColumn], names: Collection[str], arm: str | None) -> BatchReader | None:
+def make_batch_reader(
+    columns: Sequence[MappedColumn], names: Collection[str], arm: str | None, rules: RowRules = LOOSE
+) -> BatchReader | None:
     """A reader of many rows at once; `names` are all columns that may occur, `arm` is for rows that name none.
 
     None if a field consists of several columns or must be computed, such as a pass from a score.
@@ -172,7 +174,7 @@ def make_batch_reader(columns: Sequence[MappedColumn], names: Collection[str], a
         return None
     if not mapped.keys() <= FIELDS or any(len(paths) > 1 or len(paths[0]) > 1 for paths in mapped.values()):
         return None
-    return make_row_reader({field: paths[0][0] for field, paths in mapped.items()}, names, arm)
+    return make_row_reader({field: paths[0][0] for field, paths in mapped.items()}, names, arm, rules)
 
 
 def make_row_run(row: TableRow, columns: Sequence[MappedColumn], arm: str | None) -> RunRecord:

@@ -15,7 +15,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.column_names import NO_UNIT, match_name, says_more_than_collected
 from outweigh.interop.imported_run import field_origins
 from outweigh.interop.result_files import decode_json_line, open_source, read_head
-from outweigh.interop.row_batch import BatchReader, SingleLineReader, TrialSizes, read_line_blocks
+from outweigh.interop.row_batch import BatchReader, RowRules, SingleLineReader, TrialSizes, read_line_blocks
 from outweigh.interop.table.column_values import is_readable
 from outweigh.interop.table.columns import (
     FIELD_READERS,
@@ -34,7 +34,9 @@ from outweigh.interop.table_rows import (
     ALL_ROWS,
     RowSelection,
     TableRow,
+    array_texts,
     column_examples,
+    decode_array_row,
     sampled_columns,
     table_rows,
 )
@@ -101,6 +103,9 @@ _WEAK_RANK = 2
 _REQUIRED_NAMES = frozenset({"task_id", "arm", "success"})
 _JSON_LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _LINE_SUFFIXES = _JSON_LINE_SUFFIXES | {".csv", ".tsv"}
+_BLOCK_ROWS = 2000
+"""Of a JSON array; about as much text as a block of lines."""
+
 _ARRAY = re.compile(rb"^(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
@@ -154,9 +159,8 @@ class TableImporter:
         if looks_like_milliseconds({column.field: column.shown for column in columns}, sample):
             notes.warn("duration_seconds is a thousand times the time from start to end; map it as duration_ms.")
         batch_reader = None
-        is_plain = selection == ALL_ROWS and request.path.is_file() and not first_rows.unreadable
-        if is_plain and request.path.suffix.lower() in _JSON_LINE_SUFFIXES:
-            batch_reader = make_batch_reader(columns, {name.partition(".")[0] for name in sample}, request.arm)
+        if selection == ALL_ROWS and request.path.is_file() and not first_rows.unreadable:
+            batch_reader = _batch_reader(request, columns, sample)
         source = _TableSource(request, selection, columns, batch_reader)
         if "repeat" in fields:
             yield from _runs(source, notes)
@@ -168,6 +172,22 @@ class TableImporter:
             if numbered is None:
                 raise EvidenceError(f"{request.path} grew while it was read; import it again when it is complete.")
             yield numbered
+
+
+def _batch_reader(
+    request: ImportRequest, columns: Sequence[MappedColumn], sample: Mapping[str, Any]
+) -> BatchReader | None:
+    """A reader of many rows at once, where the table's format allows one.
+
+    A key that stands twice in an object makes a JSON array unreadable, so each row must have all columns, once.
+    """
+    names = {name.partition(".")[0] for name in sample}
+    suffix = request.path.suffix.lower()
+    if suffix in _JSON_LINE_SUFFIXES:
+        return make_batch_reader(columns, names, request.arm)
+    if suffix == ".json" and names == sample.keys() and array_texts(request.path, ImportNotes()) is not None:
+        return make_batch_reader(columns, names, request.arm, RowRules(once=frozenset(names)))
+    return None
 
 
 def _refuse_empty(request: ImportRequest) -> NoReturn:
@@ -273,8 +293,7 @@ class _TableSource(NamedTuple):
             yield from (self._read_row(row, notes) for row in table_rows(path, notes, self.selection))
             return
 
-        with open_source(path) as stream:
-            yield from self.batch_reader.read(read_line_blocks(stream), self._line_reader(notes))
+        yield from self.batch_reader.read(self._text_blocks(notes), self._line_reader(notes))
 
     def count_trials(self) -> TrialSizes | None:
         """How many runs each task and arm has; None where their order is not that of the rows, or cannot be seen
@@ -282,8 +301,19 @@ class _TableSource(NamedTuple):
         """
         if self.batch_reader is None:
             return None
-        with open_source(self.request.path) as stream:
-            return self.batch_reader.count_trials(read_line_blocks(stream), self._line_reader(ImportNotes()))
+        notes = ImportNotes()
+        return self.batch_reader.count_trials(self._text_blocks(notes), self._line_reader(notes))
+
+    def _text_blocks(self, notes: ImportNotes) -> Iterator[Sequence[bytes]]:
+        """The rows as text, many at once."""
+        path = self.request.path
+        if path.suffix.lower() == ".json":
+            texts = array_texts(path, notes) or ()
+            for start in range(0, len(texts), _BLOCK_ROWS):
+                yield [*map(bytes, texts[start : start + _BLOCK_ROWS])]
+            return
+        with open_source(path) as stream:
+            yield from read_line_blocks(stream)
 
     def _line_reader(self, notes: ImportNotes) -> SingleLineReader:
         path = self.request.path
@@ -292,7 +322,11 @@ class _TableSource(NamedTuple):
             found = decode_json_line(line, number, path, notes)
             return () if found is None else self._read_row(TableRow(path, number, found.value), notes)
 
-        return read_line
+        def read_element(text: bytes, number: int) -> Sequence[RunRecord]:
+            row = decode_array_row(text, number, path, notes)
+            return () if row is None else self._read_row(row, notes)
+
+        return read_element if path.suffix.lower() == ".json" else read_line
 
     def _read_row(self, row: TableRow, notes: ImportNotes) -> Sequence[RunRecord]:
         try:
