@@ -1,6 +1,7 @@
 """What `outweigh import` says of a path that no importer recognises: the command that would read it."""
 
 import csv
+import shlex
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -148,3 +149,28 @@ def test_what_is_near_is_found_beside_many_other_folders(outweigh: Any, tmp_path
     answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
 
     assert f"{tmp_path}/results/z.json: 24 runs of 2 arms" in answer.out
+
+
+def test_a_table_with_a_column_for_each_arm_is_read_by_the_commands_that_it_shows(
+    outweigh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    header = ("task", "difficulty", "big-2", "small-1")
+    rows = [(f"t{number}", number % 3, number % 2, int(number < 3)) for number in range(8)]
+    with (tmp_path / "wide.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+
+    refused = outweigh("import", "wide.csv", "-o", "RUNS")
+    shown = [command for command in commands(refused.err) if "COLUMN" not in command]
+    *_, last = [outweigh(*shlex.split(command)[1:]) for command in shown]
+
+    assert refused.code == 3
+    assert shown == [
+        "outweigh import table wide.csv -o RUNS --map task_id=task --map success=big-2 --arm big-2",
+        "outweigh import table wide.csv -o RUNS --map task_id=task --map success=small-1 --arm small-1",
+    ]
+    assert last.code == 0
+    assert [line.split()[:5] for line in last.out.splitlines() if line.startswith(("  big-2", "  small-1"))] == [
+        ["big-2", "8", "8", "0", "4"],
+        ["small-1", "8", "8", "0", "3"],
+    ]

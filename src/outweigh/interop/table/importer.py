@@ -29,6 +29,7 @@ from outweigh.interop.table.columns import (
     unread_times,
 )
 from outweigh.interop.table.guess_columns import UnclearColumnsError, describe_left_out, guess_columns
+from outweigh.interop.table.outcome_columns import describe_arms_by_column
 from outweigh.interop.table.row_repeats import PlaceNumbers, RowNumbers, Runs
 from outweigh.interop.table_rows import (
     ALL_ROWS,
@@ -230,7 +231,9 @@ def _choose_columns(request: ImportRequest, sample: Mapping[str, Any], notes: Im
         if is_told:
             return [*columns, *_clear_measures(columns, asked, sample, notes)]
         if isinstance(fault, UnclearColumnsError) and fault.missing:
-            raise EvidenceError(mapping_help(str(request.path), sample, request.arm, asked, more)) from None
+            guide = mapping_help(str(request.path), sample, request.arm, asked, more)
+            by_column = None if said else describe_arms_by_column(request.path, sample, more, selection)
+            raise EvidenceError(guide if by_column is None else f"{guide}\n{by_column}") from None
         raise
     _note_choice(guessed.fields, notes)
     for remark in guessed.remarks:
