@@ -221,11 +221,12 @@ def keep_tasks_of(comparison: Comparison, tasks: Set[str]) -> Comparison:
 
 
 def _discordance(pairing: Pairing) -> Discordance:
+    passed = pairing.outcomes.passed
     return Discordance(
-        both=pairing.outcomes("passed", 1, 1),
-        only_baseline=pairing.outcomes("passed", 1, 0),
-        only_candidate=pairing.outcomes("passed", 0, 1),
-        neither=pairing.outcomes("passed", 0, 0),
+        both=passed[1, 1],
+        only_baseline=passed[1, 0],
+        only_candidate=passed[0, 1],
+        neither=passed[0, 0],
         unit="task" if pairing.one_pair_per_task else "pair",
     )
 

@@ -12,10 +12,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, places_among, same_tasks
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, places_among, reduce_together, same_tasks
 from outweigh.compare.run_columns import (
     Computed,
-    StoredParts,
     count_values,
     counts_by_place,
     find_tasks,
@@ -130,18 +129,40 @@ class Unpaired(NamedTuple):
     why: str
 
 
+_Places = tuple[Mapping[int, int], Mapping[int, int]]
+_Rows = tuple[Index, Index]
+_Result = TypeVar("_Result")
+_SPARSE = 8
+"""A table of all places is made where there are at most so many times as many places as runs."""
+
+
 class Pairing:
     """The runs that stand against each other, and all runs that stand alone; found when somebody asks."""
 
     def __init__(self, baseline: ArmTable, candidate: ArmTable) -> None:
         self._arms = (baseline, candidate)
         self._places = _repeat_places(baseline, candidate)
-        self._of_parts: dict[int, _Rows] = {}
+        self._rows: _Rows | None = None
 
-    @cached_property
+    @property
     def pairs(self) -> int:
         """How many pairs there are."""
-        return sum(self._of_each_part(lambda rows, *_: len(rows[0])))
+        return self.outcomes.pairs
+
+    @property
+    def one_pair_per_task(self) -> bool:
+        """Whether pairs and tasks are the same thing, so that a paired test over runs is one over tasks."""
+        return self.outcomes.most_of_a_task <= 1
+
+    @cached_property
+    def outcomes(self) -> "PairedOutcomes":
+        """The pairs by who passed."""
+        found = self._of_each_part(_paired_outcomes)
+        return PairedOutcomes(
+            pairs=sum(part.pairs for part in found),
+            most_of_a_task=max(part.most_of_a_task for part in found),
+            passed=sum((part.passed for part in found), Counter()),
+        )
 
     def differences(self, metric: str) -> Column:
         """Candidate minus baseline for every pair where both are known."""
@@ -153,22 +174,8 @@ class Pairing:
 
         return np.concatenate(self._of_each_part(of_part))
 
-    def outcomes(self, metric: str, before: float, after: float) -> int:
-        """How many pairs have these values of a metric."""
-
-        def of_part(rows: _Rows, baseline: ArmTable, candidate: ArmTable) -> int:
-            found = (baseline.columns[metric][rows[0]] == before) & (candidate.columns[metric][rows[1]] == after)
-            return int(np.count_nonzero(found))
-
-        return sum(self._of_each_part(of_part))
-
     @cached_property
-    def one_pair_per_task(self) -> bool:
-        """Whether pairs and tasks are the same thing, so that a paired test over runs is one over tasks."""
-        return max(self._of_each_part(lambda rows, arm, _: int(np.bincount(arm.task_of[rows[0]]).max(initial=0)))) <= 1
-
-    @cached_property
-    def unpaired(self) -> "tuple[Unpaired, ...]":
+    def unpaired(self) -> tuple[Unpaired, ...]:
         """All runs that stand alone; nothing is dropped silently."""
         baseline, candidate = self._arms
         return (
@@ -176,7 +183,7 @@ class Pairing:
             *self._unpaired(candidate, baseline, 1, self._places[::-1]),
         )
 
-    def _unpaired(self, arm: ArmTable, other: ArmTable, side: int, places: "_Places") -> "Iterator[Unpaired]":
+    def _unpaired(self, arm: ArmTable, other: ArmTable, side: int, places: _Places) -> Iterator[Unpaired]:
         mine, theirs = places
         lost = {(trial.task, theirs[trial.repeat]): trial for trial in _trials(other.excluded)}
 
@@ -194,30 +201,43 @@ class Pairing:
         for trial in _trials(arm.excluded):
             yield Unpaired(trial.task, arm.name, trial.repeat, f"excluded: {trial.status.value}")
 
-    def _of_each_part(self, action: "Callable[[_Rows, ArmTable, ArmTable], _Result]") -> "list[_Result]":
+    def _of_each_part(self, action: Callable[[_Rows, ArmTable, ArmTable], _Result]) -> list[_Result]:
         baseline, candidate = self._arms
-        if not isinstance(baseline.runs, StoredParts) or not (baseline.parts and candidate.parts):
-            if not self._of_parts:
-                self._of_parts[0] = _paired_rows(baseline, candidate, self._places)
-            return [action(self._of_parts[0], baseline, candidate)]
+        if not (baseline.parts and candidate.parts):
+            self._rows = _paired_rows(baseline, candidate, self._places) if self._rows is None else self._rows
+            return [action(self._rows, baseline, candidate)]
         # Rows of large arms are found again, which takes less than to keep them.
-        return baseline.runs.map(
-            lambda one, other: action(_paired_rows(one, other, self._places), one, other),
-            baseline.parts,
-            candidate.parts,
+        return reduce_together(
+            baseline, candidate, lambda *parts: action(_paired_rows(*parts, self._places), *parts)
         )
+
+
+class PairedOutcomes(Struct, frozen=True, kw_only=True):
+    """How many pairs there are, the most of one task, and by who passed: 0 or 1 in the baseline and the candidate."""
+
+    pairs: int
+    most_of_a_task: int
+    passed: Counter[tuple[int, int]]
+
+
+def _paired_outcomes(rows: _Rows, baseline: ArmTable, candidate: ArmTable) -> PairedOutcomes:
+    before, after = baseline.columns["passed"][rows[0]], candidate.columns["passed"][rows[1]]
+    return PairedOutcomes(
+        pairs=len(rows[0]),
+        most_of_a_task=int(np.bincount(baseline.task_of[rows[0]]).max(initial=0)),
+        passed=Counter(
+            {
+                (first, second): int(np.count_nonzero((before == first) & (after == second)))
+                for first in (0, 1)
+                for second in (0, 1)
+            }
+        ),
+    )
 
 
 def pair_runs(baseline: ArmTable, candidate: ArmTable) -> Pairing:
     """Match the counted runs of two arms."""
     return Pairing(baseline, candidate)
-
-
-_Places = tuple[Mapping[int, int], Mapping[int, int]]
-_Rows = tuple[Index, Index]
-_Result = TypeVar("_Result")
-_SPARSE = 8
-"""A table of all places is made where there are at most so many times as many places as runs."""
 
 
 def _paired_rows(baseline: ArmTable, candidate: ArmTable, places: _Places) -> _Rows:

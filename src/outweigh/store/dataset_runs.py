@@ -83,7 +83,10 @@ class PartFile:
             import pyarrow  # noqa: PLC0415 - heavy, and only datasets need it
             from pyarrow.parquet import ParquetFile  # noqa: PLC0415
         try:
-            with ParquetFile(self.path, metadata=self._known, read_dictionary=list(names)) as file:
+            with (
+                pyarrow.OSFile(str(self.path)) as opened,
+                ParquetFile(opened, metadata=self._known, read_dictionary=list(names)) as file,
+            ):
                 yield file
         except (pyarrow.ArrowException, OSError, ValueError) as fault:
             raise EvidenceError(f"{self.path} cannot be read as part of a dataset: {fault}.") from fault

@@ -8,14 +8,14 @@ its size; that is tested beside the count, and both share one level.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks
-from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, rated_outcomes
+from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, outcome_column, rated_outcomes
 
 Runs = Sequence[float]
 
@@ -114,17 +114,38 @@ class _ArmOutcomes:
     """
 
     def __init__(self, arm: ArmTable, places: Index) -> None:
-        outcomes, owners = rated_outcomes(arm)
-        tasks = len(arm.tasks)
-        self.runs = np.bincount(owners, minlength=tasks)[places]
-        self.passes = np.bincount(owners, outcomes, tasks)[places].astype(np.intp)
-        self.is_plain = np.bincount(owners, (outcomes != 0) & (outcomes != 1), tasks)[places] == 0
-        self._outcomes: list[float] = outcomes.tolist()
-        self._starts, self._ends = (np.searchsorted(owners, places, side).tolist() for side in ("left", "right"))
+        rated = arm.sums_of("outcome", outcome_column)
+        shares = arm.sums_of("shares of checks", _shares_of_checks)
+        self.runs, self.passes = rated.counts[places], rated.sums[places].astype(np.intp)
+        self.is_plain = shares.counts[places] == 0
+        self._arm = arm
+        self._places = places
 
     def values(self, place: int) -> list[float]:
         """The outcomes of one task."""
         return self._outcomes[self._starts[place] : self._ends[place]]
+
+    @cached_property
+    def _rated(self) -> tuple[Column, Index]:
+        return rated_outcomes(self._arm)
+
+    @cached_property
+    def _outcomes(self) -> list[float]:
+        return self._rated[0].tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return np.searchsorted(self._rated[1], self._places, "left").tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return np.searchsorted(self._rated[1], self._places, "right").tolist()  # type: ignore[no-any-return]
+
+
+def _shares_of_checks(arm: ArmTable) -> Column:
+    """The outcomes that are neither a pass nor a failure; NaN for all others."""
+    outcomes = outcome_column(arm)
+    return np.where((outcomes != 0) & (outcomes != 1), outcomes, np.nan)
 
 
 def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: Index) -> Iterator[_Alike]:

@@ -2,13 +2,16 @@
 cache, or where costs come from.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, cost_provenances
-from outweigh.compare.run_columns import numbers_of
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, cost_provenances, reduce_together
+from outweigh.compare.run_columns import count_values, numbers_of
 from outweigh.stats.estimate import Unit, excludes
 from outweigh.stats.means import mean_interval
 from outweigh.stats.proportions import cliff_delta
@@ -21,6 +24,8 @@ ORDER_DEVIATIONS = 2.5
 CACHE_TOLERANCE = 0.10
 
 _TASKS_AT_ONCE = 100_000
+_RANKS = 4096
+_RANKED_PARTS = 4
 
 
 class Moments(Struct, frozen=True, kw_only=True, eq=False):
@@ -59,12 +64,12 @@ def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
 
     Reused runs have an age limit of their own.
     """
-    moments = _moments(baseline, candidate)
-    if moments is None:
+    field = _clock(baseline, candidate)
+    if field is None:
         return None
-    ours, theirs = moments
-    lag = cliff_delta(theirs.times, ours.times, level=0.95, unit=Unit.RUN).point
-    within = _lag_within_tasks(align_tasks(baseline, candidate), ours, theirs)
+    ranks = _ranks(baseline, candidate, field)
+    found = reduce_together(baseline, candidate, lambda *parts: _order_of_part(*parts, field, ranks))
+    lag, within = _lag(baseline, candidate, field, found), _lag_within_tasks([part.within for part in found])
     if lag is not None and abs(lag) > ORDER_TOLERANCE:
         place = ""
     elif within is not None:
@@ -78,41 +83,94 @@ def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
     )
 
 
-def _lag_within_tasks(shared: Index, ours: Moments, theirs: Moments) -> float | None:
-    """How far one arm came after the other within tasks, from -1 to 1; None where that may be a random order.
+class _Order(NamedTuple):
+    """The times of the runs of both arms by rank, and how far one came after the other by the runs of a task."""
 
-    A task with a single run in an arm says nothing: where arms take turns, one of them is always first.
-    """
+    earlier: Index
+    later: Index
+    within: Mapping[tuple[int, int], tuple[int, float]]
+
+
+def _clock(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    """What says when the runs of both arms took place: the clock, or their position where an arm has none."""
+    for field in ("started_at", "position"):
+        if all(any(arm.each_part(lambda part: bool(len(_moments(part, field).times)))) for arm in (baseline, candidate)):
+            return field
+    return None
+
+
+def _ranks(baseline: ArmTable, candidate: ArmTable, field: str) -> Column:
+    """Moments between which the runs are counted. Any will do; these are from some parts of both arms."""
+    found = []
+    for arm in (baseline, candidate):
+        parts = arm.parts or (arm,)
+        found += [_moments(part, field).times for part in parts[:: 1 + len(parts) // _RANKED_PARTS]]
+    times = np.concatenate(found)
+    return np.linspace(times.min(), times.max(), _RANKS) if len(times) else np.zeros(1)
+
+
+def _order_of_part(baseline: ArmTable, candidate: ArmTable, field: str, ranks: Column) -> _Order:
+    ours, theirs = _moments(baseline, field), _moments(candidate, field)
+    step = (ranks[-1] - ranks[0]) / len(ranks) or 1.0
+    earlier, later = (
+        np.bincount(np.clip((arm.times - ranks[0]) / step, 0, len(ranks) - 1).astype(np.intp), minlength=len(ranks))
+        for arm in (ours, theirs)
+    )
+    return _Order(earlier, later, dict(_lags_by_runs(align_tasks(baseline, candidate), ours, theirs)))
+
+
+def _lag(baseline: ArmTable, candidate: ArmTable, field: str, found: Sequence[_Order]) -> float | None:
+    """How far one arm came after the other, from -1 to 1. Runs of the same rank are told apart where that matters."""
+    before, after = (np.sum([part[side] for part in found], axis=0).astype(np.float64) for side in range(2))
+    pairs = before.sum() * after.sum()
+    below = np.cumsum(before) - before
+    lag = float((after * (below - (before.sum() - below - before))).sum() / pairs)
+    unsure = float((before * after).sum() / pairs)
+    if (abs(lag) - unsure > ORDER_TOLERANCE) or (abs(lag) + unsure < ORDER_TOLERANCE):
+        return lag
+    ours, theirs = (
+        np.concatenate(arm.each_part(lambda part: _moments(part, field).times)) for arm in (baseline, candidate)
+    )
+    return cliff_delta(theirs, ours, level=0.95, unit=Unit.RUN).point
+
+
+def _lags_by_runs(shared: Index, ours: Moments, theirs: Moments) -> Iterator[tuple[tuple[int, int], tuple[int, float]]]:
+    """By the numbers of a task's runs in both arms: how many tasks have these, and how far one arm came after."""
     before, after = ours.runs[shared[:, 0]], theirs.runs[shared[:, 1]]
-    tasks = total = spread = 0.0
-    for size in set(zip(before.tolist(), after.tolist(), strict=True)):
+    most = int(after.max(initial=0)) + 1
+    for size in (divmod(number, most) for number in np.unique(before * most + after).tolist()):
+        # A task with a single run in an arm says nothing: where arms take turns, one of them is always first.
         if min(size) < 2:
             continue
-        alike = shared[(before == size[0]) & (after == size[1])]
+        alike, total = shared[(before == size[0]) & (after == size[1])], 0.0
         for start in range(0, len(alike), _TASKS_AT_ONCE):
             some = alike[start : start + _TASKS_AT_ONCE]
             earlier, later = ours.by_task(some[:, 0], size[0]), theirs.by_task(some[:, 1], size[1])
-            total += float(np.sign(later[:, :, None] - earlier[:, None, :]).mean(axis=(1, 2)).sum())
-        tasks += len(alike)
-        spread += len(alike) * (size[0] + size[1] + 1) / (3 * size[0] * size[1])
+            columns = ((later[:, place], earlier[:, other]) for place in range(size[1]) for other in range(size[0]))
+            total += float(sum(np.count_nonzero(one > two) - np.count_nonzero(one < two) for one, two in columns))
+        yield size, (len(alike), total / (size[0] * size[1]))
+
+
+def _lag_within_tasks(found: Sequence[Mapping[tuple[int, int], tuple[int, float]]]) -> float | None:
+    """How far one arm came after the other within tasks, from -1 to 1; None where that may be a random order."""
+    tasks = total = spread = 0.0
+    for (before, after), (alike, lag) in chain.from_iterable(part.items() for part in found):
+        tasks += alike
+        total += lag
+        spread += alike * (before + after + 1) / (3 * before * after)
     if not tasks or abs(total) <= ORDER_DEVIATIONS * sqrt(spread):
         return None
     lag = total / tasks
     return lag if abs(lag) > ORDER_TOLERANCE else None
 
 
-def _moments(baseline: ArmTable, candidate: ArmTable) -> tuple[Moments, Moments] | None:
-    """When the runs of both arms took place: by the clock, and by their position in the plan where an arm has none."""
-    for field in ("started_at", "position"):
-        ours, theirs = (_moments_of(arm, field) for arm in (baseline, candidate))
-        if len(ours.times) and len(theirs.times):
-            return ours, theirs
-    return None
-
-
-def _moments_of(arm: ArmTable, field: str) -> Moments:
+def _moments(arm: ArmTable, field: str) -> Moments:
     times = numbers_of(arm.runs, field)
-    known = ~np.isnan(times) & (numbers_of(arm.runs, "reused") == 0)
+    known = ~np.isnan(times)
+    if set(count_values(arm.runs, "reused")) != {False}:
+        known &= numbers_of(arm.runs, "reused") == 0
+    if arm.rows is not None and known.all():
+        return Moments(times=times, runs=arm.rows)
     times, owners = times[known], arm.task_of[known]
     if len(owners) and (np.diff(owners) < 0).any():
         order = np.argsort(owners, kind="stable")

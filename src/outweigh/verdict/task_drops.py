@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable, Column, Index
-from outweigh.compare.run_columns import names_of, numbers_of
+from outweigh.compare.run_columns import count_values, names_of, numbers_of
 from outweigh.model.failure import Status
 from outweigh.stats.estimate import Alternative, Unit
 from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg, mann_whitney_test
@@ -87,14 +87,25 @@ def task_outcomes(arm: ArmTable) -> Outcomes:
 
 def rated_outcomes(arm: ArmTable) -> tuple[Column, Index]:
     """The same as an array with the place of every outcome's task, in order of tasks."""
-    objective, statuses = numbers_of(arm.runs, "objective"), names_of(arm.runs, "status")
-    ended = np.array([status is not Status.COMPLETED for status in statuses.values], dtype=bool)[statuses.codes]
-    rated = (numbers_of(arm.runs, "vacuous") == 0) & (~np.isnan(objective) | ended)
-    outcomes, owners = np.nan_to_num(objective[rated]), arm.task_of[rated]
+    outcomes = outcome_column(arm)
+    rated = ~np.isnan(outcomes)
+    outcomes, owners = outcomes[rated], arm.task_of[rated]
     if len(owners) and (np.diff(owners) < 0).any():
         order = np.argsort(owners, kind="stable")
         outcomes, owners = outcomes[order], owners[order]
     return outcomes, owners
+
+
+def outcome_column(arm: ArmTable) -> Column:
+    """The same for every run; NaN where it says nothing."""
+    objective = numbers_of(arm.runs, "objective")
+    if set(count_values(arm.runs, "status")) != {Status.COMPLETED}:
+        statuses = names_of(arm.runs, "status")
+        ended = np.array([status is not Status.COMPLETED for status in statuses.values], dtype=bool)[statuses.codes]
+        objective = np.where(np.isnan(objective) & ended, 0.0, objective)
+    if set(count_values(arm.runs, "vacuous")) == {False}:
+        return objective
+    return np.where(numbers_of(arm.runs, "vacuous") == 0, objective, np.nan)
 
 
 def _mean(values: Sequence[float]) -> float:
