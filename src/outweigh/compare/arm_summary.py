@@ -14,7 +14,7 @@ from outweigh.score.composite import SEED_GRADES, GradeScale, grade
 from outweigh.score.objective import Change, change_fail_percentage, pr_revert_rate
 from outweigh.score.resource_usage import ComponentShare, cost_of_pass
 from outweigh.stats.estimate import Quantity, known, unknown
-from outweigh.stats.sample import Description, describe, reliability_curves
+from outweigh.stats.sample import Description, reliability_curves
 
 NO_CHECKED_RUN = unknown("no counted run had checks")
 
@@ -45,7 +45,7 @@ class ArmSummary(Struct, frozen=True, kw_only=True):
     metrics: Mapping[str, Description]
     unknown_because: Mapping[str, str]
     components: Sequence[ComponentShare]
-    grade: str | None
+    scale: GradeScale
     change_fail_percentage: Quantity
     pr_revert_rate: Quantity
     checked_objective: Quantity = NO_CHECKED_RUN
@@ -53,15 +53,19 @@ class ArmSummary(Struct, frozen=True, kw_only=True):
     estimated_costs: int = 0
     total_cost_ends: tuple[float, float] | None = None
 
+    @property
+    def grade(self) -> str | None:
+        """The grade of the median composite."""
+        return grade(self.metrics["composite_even"].median, self.scale)
+
 
 def summarise(
     table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED_GRADES
 ) -> ArmSummary:
     """Aggregate one arm."""
     metrics = Computed({metric.name: partial(_describe, table, metric.name) for metric in table.metrics})
-    passed, cost = metrics["passed"], metrics["cost_usd"]
-    known_cost = float(np.nansum(table.columns["cost_usd"]))
-    successes = int(np.nansum(table.columns["passed"]))
+    passed, cost = _totalled(table, "passed"), _totalled(table, "cost_usd")
+    known_cost, successes = cost.total, int(passed.total)
     total_cost = _total(cost, known_cost)
     paid = np.concatenate([numbers_of(runs, "paid_usd") for runs in (table.runs, table.excluded, table.superseded)])
     at_k, hat_k = _reliability(table)
@@ -83,7 +87,7 @@ def summarise(
         metrics=metrics,
         unknown_because=_unknown_because(table),
         components=components,
-        grade=grade(metrics["composite_even"].median, scale),
+        scale=scale,
         change_fail_percentage=change_fail_percentage(changes),
         pr_revert_rate=pr_revert_rate(changes),
         checked_objective=_checked_objective(table),
@@ -91,6 +95,26 @@ def summarise(
         estimated_costs=estimated_runs(table, "cost_usd"),
         total_cost_ends=_cost_ends(table) if total_cost.value is not None else None,
     )
+
+
+class Totalled(Struct, frozen=True, kw_only=True):
+    """What is known of a metric, added up over the runs; it is needed of every arm, so the runs are taken once."""
+
+    total: float
+    count: int
+    unknown: int
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the runs that know it."""
+        return self.total / self.count if self.count else None
+
+
+def _totalled(table: ArmTable, metric: str) -> Totalled:
+    column = table.columns[metric]
+    unknown = int(np.count_nonzero(np.isnan(column)))
+    total = float(np.nansum(column) if unknown else column.sum())
+    return Totalled(total=total, count=len(column) - unknown, unknown=unknown)
 
 
 def _cost_ends(table: ArmTable) -> tuple[float, float] | None:
@@ -104,12 +128,15 @@ def _cost_ends(table: ArmTable) -> tuple[float, float] | None:
 
 
 def _describe(table: ArmTable, metric: str) -> Description:
-    return describe(table.columns[metric])
+    return Description(lambda: table.columns[metric])
 
 
 def _checked_objective(table: ArmTable) -> Quantity:
     scores = table.columns["objective"]
-    found = scores[~np.isnan(scores) & (numbers_of(table.runs, "vacuous") == 0)]
+    rated = ~np.isnan(scores)
+    if set(count_values(table.runs, "vacuous")) != {False}:
+        rated &= numbers_of(table.runs, "vacuous") == 0
+    found = scores if rated.all() else scores[rated]
     return known(float(np.mean(found))) if len(found) else NO_CHECKED_RUN
 
 
@@ -122,7 +149,7 @@ def _unknown_because(table: ArmTable) -> dict[str, str]:
     return {metric: counts.most_common(1)[0][0] for metric, counts in reasons.items()}
 
 
-def _total(cost: Description, known_sum: float) -> Quantity:
+def _total(cost: Totalled, known_sum: float) -> Quantity:
     if cost.count == 0:
         return unknown("the cost of every run is unknown")
     if cost.unknown:
@@ -137,7 +164,7 @@ def _paid(attempts: Column) -> Quantity:
     return known(running_total(attempts))
 
 
-def _solved_per_dollar(successes: int, passed: Description, total_cost: Quantity) -> Quantity:
+def _solved_per_dollar(successes: int, passed: Totalled, total_cost: Quantity) -> Quantity:
     if (ignorance := _pass_ignorance(passed)) is not None:
         return unknown(ignorance)
     if total_cost.value is None:
@@ -145,7 +172,7 @@ def _solved_per_dollar(successes: int, passed: Description, total_cost: Quantity
     return unknown("the total cost is zero") if total_cost.value == 0 else known(successes / total_cost.value)
 
 
-def _arm_cost_of_pass(passed: Description, cost: Description, total_cost: Quantity) -> Quantity:
+def _arm_cost_of_pass(passed: Totalled, cost: Totalled, total_cost: Quantity) -> Quantity:
     if total_cost.value is None:
         return total_cost
     if (ignorance := _pass_ignorance(passed)) is not None:
@@ -153,7 +180,7 @@ def _arm_cost_of_pass(passed: Description, cost: Description, total_cost: Quanti
     return cost_of_pass(cost.mean, passed.mean)
 
 
-def _pass_ignorance(passed: Description) -> str | None:
+def _pass_ignorance(passed: Totalled) -> str | None:
     if not passed.count:
         return "no counted run has a known result"
     return f"whether they passed is unknown for {passed.unknown} runs" if passed.unknown else None

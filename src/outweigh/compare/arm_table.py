@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, compress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -21,6 +21,7 @@ from outweigh.compare.run_columns import (
     StoredParts,
     as_column,
     count_values,
+    find_tasks,
     is_stored,
     names_of,
     numbers_of,
@@ -58,7 +59,7 @@ class TaskSums(Struct, frozen=True, kw_only=True, eq=False):
         return means
 
 
-class ArmTable(Struct, frozen=True, kw_only=True, dict=True):
+class ArmTable(Struct, frozen=True, kw_only=True):
     """`columns[metric][i]` belongs to `runs[i]`; NaN stands for unknown, which is safe because records are finite.
 
     `tasks` are those with a counted run. `owners[i]` is the place of run i's task among them; where the runs of a task
@@ -69,6 +70,7 @@ class ArmTable(Struct, frozen=True, kw_only=True, dict=True):
     An arm that is stored as columns has `parts`, each of whole tasks, and is reduced one after the other. `added` has
     the sums of metrics to which runs were added that stand in no column, for numbers and for their logs. An arm that
     is `joined` has the runs of two tables; the tasks of the first come first, in their order, and the second has all.
+    `kept` is what was computed before, which tables with the same runs and columns share.
     """
 
     name: str
@@ -85,6 +87,7 @@ class ArmTable(Struct, frozen=True, kw_only=True, dict=True):
     parts: Sequence["ArmTable"] = ()
     added: Mapping[str, Callable[[bool], TaskSums]] = {}
     joined: "tuple[ArmTable, ArmTable] | None" = None
+    kept: dict[object, Any] = field(default_factory=dict)
 
     @property
     def attempts(self) -> Iterator[Score]:
@@ -113,7 +116,7 @@ class ArmTable(Struct, frozen=True, kw_only=True, dict=True):
 
     def sums_of(self, name: str, column_of: Callable[["ArmTable"], Column]) -> TaskSums:
         """Add up a column that is made of each part, and keep the sums by name."""
-        kept: dict[str, TaskSums] = vars(self).setdefault("_sums", {})
+        kept: dict[str, TaskSums] = self.kept.setdefault("sums", {})
         if name not in kept:
             kept[name] = self._add_up(name, column_of)
             if self.parts and len(kept) > _KEPT_SUMS:
@@ -139,6 +142,8 @@ class ArmTable(Struct, frozen=True, kw_only=True, dict=True):
 
     def known_per_task(self, metric: str) -> Index:
         """How many runs of each task know the metric."""
+        if self.parts and metric not in self.added and _all_know(self, [metric]):
+            return self.runs_per_task()
         return self.sums(metric).counts
 
     def sum_per_task(self, metric: str) -> Column:
@@ -148,6 +153,25 @@ class ArmTable(Struct, frozen=True, kw_only=True, dict=True):
     def mean_per_task(self, metric: str) -> Column:
         """Mean over the runs of each task that know the metric; NaN where none does."""
         return self.sums(metric).means
+
+    def lost_places(self, tasks: tuple[str, ...]) -> dict[str, int | None]:
+        """Where the tasks of excluded runs are among these tasks; None where one is not there."""
+        key = "lost", id(tasks), id(self.excluded)
+        if key not in self.kept:
+            lost = names_of(self.excluded, "task_id").values
+            self.kept[key] = tasks, self.excluded, dict(zip(lost, find_tasks(tasks, lost), strict=True))
+        found: dict[str, int | None] = self.kept[key][-1]
+        return found
+
+    def lost_per_task(self, tasks: tuple[str, ...]) -> Index:
+        """How many runs of each of these tasks are excluded; those of other tasks are not counted."""
+        places = self.lost_places(tasks)
+        found = np.zeros(len(tasks) + 1, dtype=np.intp)
+        if places:
+            lost = names_of(self.excluded, "task_id")
+            rows = [-1 if place is None else place for place in map(places.__getitem__, lost.values)]
+            found[rows] = np.bincount(lost.codes, minlength=len(rows))
+        return found[:-1]
 
     def runs_per_task(self) -> Index:
         """How many counted runs each task has."""
@@ -277,7 +301,7 @@ def _tabulate_part(
     )
     if composites_of is None:
         return plain
-    return replace(plain, columns=Computed({**known, **unknown, **composites_of(place, plain)}, keep=False))
+    return replace(plain, kept={}, columns=Computed({**known, **unknown, **composites_of(place, plain)}, keep=False))
 
 
 def _ranges(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
@@ -299,6 +323,7 @@ def with_column(arm: ArmTable, name: str, column_of: Callable[[ArmTable], Column
     return replace(
         arm,
         columns=Computed({name: partial(column_of, arm)}, keep=False),
+        kept={},
         parts=[with_column(part, name, column_of) for part in arm.parts],
         joined=None
         if arm.joined is None
@@ -321,6 +346,7 @@ def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
         rows=None,
         parts=(),
         joined=None,
+        kept={},
         columns={name: column[rows] for name, column in arm.columns.items()},
         ranges={name: (low[rows], high[rows]) for name, (low, high) in arm.ranges.items()},
     )
@@ -339,6 +365,7 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
         rows=None,
         parts=(),
         joined=None,
+        kept={},
         columns={name: np.concatenate([column, other.columns[name]]) for name, column in one.columns.items()},
         ranges=_ranges([*one.runs, *other.runs]),
     )
@@ -503,7 +530,7 @@ class CompositeScorer:
             "composite": partial(composite_column, columns, rows, self._profile, adjustment),
             "composite_even": partial(composite_column, columns, rows, EVEN, 0.0),
         }
-        return replace(table, columns=Computed({**known, **composites, **_trigger_columns(table.runs)}))
+        return replace(table, kept={}, columns=Computed({**known, **composites, **_trigger_columns(table.runs)}))
 
     @property
     def unequally_judged(self) -> tuple[str, ...]:
@@ -590,9 +617,13 @@ _OTHER_COLUMNS = ("composite", "composite_even", "deciding_judge_score", TRIGGER
 """Columns that are no metrics of stored runs, and are computed or unknown."""
 
 
-def _all_know(part: ArmTable, metrics: Sequence[str]) -> bool:
-    """Whether every run of a stored part knows these metrics, by what its file says."""
-    return isinstance(part.runs, StoredParts) and all(part.runs.is_known(metric) for metric in metrics)
+def _all_know(arm: ArmTable, metrics: Sequence[str]) -> bool:
+    """Whether every run of an arm or part that is stored knows these metrics, by what its files say."""
+    return (
+        isinstance(arm.runs, StoredParts)
+        and not {*metrics}.intersection(_OTHER_COLUMNS)
+        and all(arm.runs.is_known(metric) for metric in metrics)
+    )
 
 
 def _trigger_columns(runs: Sequence[Score]) -> dict[str, Callable[[], Column]]:

@@ -17,7 +17,6 @@ from outweigh.compare.run_columns import (
     Computed,
     count_values,
     counts_by_place,
-    find_tasks,
     last_by_task,
     names_of,
     numbers_of,
@@ -104,12 +103,11 @@ def _count_missing(arm: ArmTable, expected: int, recorded: int) -> MissingRuns:
 
 def _recorded_by_place(arm: ArmTable) -> Index | None:
     """How many runs of each task the arm has a record of; None where a task has none that counts."""
-    found = arm.runs_per_task()
-    lost = count_values(arm.excluded, "task_id") + count_values(arm.stale, "task_id")
-    if not lost:
-        return found
-    added = counts_by_place(arm.tasks, lost)
-    return found + added if int(added.sum()) == lost.total() else None
+    found, stale = arm.runs_per_task(), count_values(arm.stale, "task_id")
+    added = arm.lost_per_task(arm.tasks)
+    if stale:
+        added = added + counts_by_place(arm.tasks, stale)
+    return found + added if int(added.sum()) == len(arm.excluded) + len(arm.stale) else None
 
 
 def recorded_runs(arm: ArmTable) -> Mapping[str, int]:
@@ -455,30 +453,26 @@ class ArmTasks:
 
 def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
     """Every task that either arm has a record of."""
-    lost = [count_values(arm.excluded, "task_id") for arm in (baseline, candidate)]
-    alone = tasks_of_lost_runs((baseline, candidate), lost)
+    alone = tasks_of_lost_runs((baseline, candidate))
     same = same_tasks(baseline, candidate) and not any(alone)
     names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
     sides = [
-        ArmTasks(arm, places_among(names, arm.tasks), counts_by_place(names, excluded))
-        for arm, excluded in zip((baseline, candidate), lost, strict=True)
+        ArmTasks(arm, places_among(names, arm.tasks), arm.lost_per_task(names)) for arm in (baseline, candidate)
     ]
     return ComparedTasks(names, sides[0], sides[1])
 
 
-def tasks_of_lost_runs(arms: Sequence[ArmTable], lost: Sequence[Mapping[str, int]]) -> list[list[str]]:
+def tasks_of_lost_runs(arms: Sequence[ArmTable]) -> list[list[str]]:
     """For every arm the tasks of which it has lost runs and no other."""
-    return [
-        [task for task, place in zip(counts, find_tasks(arm.tasks, counts), strict=True) if place is None]
-        for arm, counts in zip(arms, lost, strict=True)
-    ]
+    return [[task for task, place in arm.lost_places(arm.tasks).items() if place is None] for arm in arms]
 
 
-def union_of_tasks(arms: tuple[ArmTable, ArmTable], lost: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+def union_of_tasks(arms: tuple[ArmTable, ArmTable]) -> tuple[str, ...]:
     """The tasks of both arms, and after them those of which only lost runs are recorded."""
-    if same_tasks(*arms) and not any(tasks_of_lost_runs(arms, lost)):
+    if same_tasks(*arms) and not any(tasks_of_lost_runs(arms)):
         return arms[0].tasks
-    return tuple(dict.fromkeys((*arms[0].tasks, *arms[1].tasks, *lost[0], *lost[1])))
+    lost = (task for arm in arms for task in arm.lost_places(arm.tasks))
+    return tuple(dict.fromkeys((*arms[0].tasks, *arms[1].tasks, *lost)))
 
 
 def _vacuous(arm: ArmTable) -> NDArray[np.bool_]:

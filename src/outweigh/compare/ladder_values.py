@@ -90,6 +90,7 @@ def pool_tables(name: str, tables: Sequence[ArmTable]) -> ArmTable:
         owners=np.concatenate(owners),
         rows=None,
         parts=(),
+        kept={},
         columns={key: np.concatenate([table.columns[key] for table in tables]) for key in tables[0].columns},
         ranges={key: (_ends(tables, key, 0), _ends(tables, key, 1)) for key in ends},
     )

@@ -95,7 +95,7 @@ def _arm_payload(arm: ArmSummary, inference: Inference) -> Payload:
         "pass_hat_k": {str(k): value for k, value in arm.pass_hat_k.items()},
         "pass_at_k_intervals": {str(k): interval_payload(one) for k, one in inference.pass_at_k[arm.name].items()},
         "pass_hat_k_intervals": {str(k): interval_payload(one) for k, one in inference.pass_hat_k[arm.name].items()},
-        "metrics": {name: asdict(description) for name, description in metrics.items()},
+        "metrics": {name: description.figures() for name, description in metrics.items()},
         "components": [
             {
                 "component": part.component.value,

@@ -116,11 +116,26 @@ def fisher_exact_p(events_a: int, n_a: int, events_b: int, n_b: int) -> float:
     """Two-sided p-value of Fisher's exact test that an event is as frequent among A as among B."""
     events = events_a + events_b
     lowest, highest = max(0, events - n_b), min(events, n_a)
-    counts = range(lowest, highest + 1)
-    logs = np.array([_log_choose(n_a, count) + _log_choose(n_b, events - count) for count in counts])
+    logs = _log_chances(n_a, n_b, events, lowest, highest)
     chances = np.exp(logs - logs.max())
     observed = chances[events_a - lowest]
     return min(1.0, float(chances[chances <= observed * _TIE].sum() / chances.sum()))
+
+
+_MANY_TABLES = 10_000
+
+
+def _log_chances(n_a: int, n_b: int, events: int, lowest: int, highest: int) -> NDArray[np.float64]:
+    """The log of the chance of every table, but for a constant."""
+    if highest - lowest < _MANY_TABLES:
+        counts = range(lowest, highest + 1)
+        return np.array([_log_choose(n_a, count) + _log_choose(n_b, events - count) for count in counts])
+    # From the likeliest table outwards, so that rounding errors add up where there is next to no chance.
+    middle = min(max(lowest, events * n_a // (n_a + n_b)), highest)
+    count = np.arange(lowest, highest, dtype=np.float64)
+    steps = np.log((n_a - count) / (count + 1) * ((events - count) / (n_b - events + count + 1)))
+    up, down = np.cumsum(steps[middle - lowest :]), -np.cumsum(steps[: middle - lowest][::-1])
+    return np.concatenate([down[::-1], [0.0], up])
 
 
 def _log_choose(n: int, k: int) -> float:

@@ -2,11 +2,11 @@
 attempts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import comb
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from outweigh.stats.estimate import Quantity, known, unknown
@@ -70,48 +70,82 @@ def _magnitude(sample: Sample) -> float:
 MODE_DECIMALS = 6
 
 
-class Description(Struct, frozen=True, kw_only=True):
-    """Location and spread of the known values; `unknown` counts the ones that are not in it."""
+class Description:
+    """Location and spread of the known values; `unknown` counts the ones that are not in it.
 
-    median: float | None
-    mean: float | None
-    mode: float | None
-    min: float | None
-    max: float | None
-    population_std: float | None
-    sample_std: float | None
-    count: int
-    unknown: int
+    Each figure is computed when it is asked for, of values that are taken again, because there may be millions.
+    """
+
+    def __init__(self, values: Callable[[], Sample]) -> None:
+        self._values = values
+
+    def _of(self, figure: Callable[[Sample], float]) -> float | None:
+        everything = self._values()
+        unknown = np.isnan(everything)
+        sample = everything[~unknown] if unknown.any() else everything
+        return figure(sample) if sample.size else None
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        everything = self._values()
+        unknown = int(np.count_nonzero(np.isnan(everything)))
+        return everything.size - unknown, unknown
+
+    def figures(self) -> dict[str, float | None]:
+        """Every figure by its name."""
+        names = ("median", "mean", "mode", "min", "max", "population_std", "sample_std", "count", "unknown")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def count(self) -> int:
+        """How many values are known."""
+        return self._sizes[0]
+
+    @property
+    def unknown(self) -> int:
+        """How many are not."""
+        return self._sizes[1]
+
+    @cached_property
+    def median(self) -> float | None:
+        """The middle value, or the mean of the middle two."""
+        return self._of(_middle)
+
+    @cached_property
+    def mean(self) -> float | None:
+        """The arithmetic mean."""
+        return self._of(lambda sample: float(sample.mean()))
+
+    @cached_property
+    def mode(self) -> float | None:
+        """The most common value, rounded; the smallest of several."""
+        return self._of(_smallest_mode)
+
+    @cached_property
+    def min(self) -> float | None:
+        """The smallest value."""
+        return self._of(lambda sample: float(sample.min()))
+
+    @cached_property
+    def max(self) -> float | None:
+        """The largest value."""
+        return self._of(lambda sample: float(sample.max()))
+
+    @cached_property
+    def population_std(self) -> float | None:
+        """The standard deviation with n."""
+        return self._of(lambda sample: float(sample.std()))
+
+    @cached_property
+    def sample_std(self) -> float | None:
+        """The standard deviation with n - 1; None for a single value."""
+        return self._of(lambda sample: float(sample.std(ddof=1))) if self.count > 1 else None
 
 
 def describe(values: Sequence[float | None] | NDArray[np.float64]) -> Description:
     """Describe the known values of a sample (None or NaN is unknown); nothing known gives `None` throughout."""
     everything = np.asarray(values, dtype=np.float64)
-    sample = everything[~np.isnan(everything)]
-    missing = everything.size - sample.size
-    if sample.size == 0:
-        return Description(
-            median=None,
-            mean=None,
-            mode=None,
-            min=None,
-            max=None,
-            population_std=None,
-            sample_std=None,
-            count=0,
-            unknown=missing,
-        )
-    return Description(
-        median=_middle(sample),
-        mean=float(sample.mean()),
-        mode=_smallest_mode(sample),
-        min=float(sample.min()),
-        max=float(sample.max()),
-        population_std=float(sample.std()),
-        sample_std=float(sample.std(ddof=1)) if sample.size > 1 else None,
-        count=int(sample.size),
-        unknown=missing,
-    )
+    return Description(lambda: everything)
 
 
 def median(values: Values) -> Quantity:

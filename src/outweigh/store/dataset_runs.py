@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from heapq import merge
 from itertools import accumulate, chain
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -28,6 +29,7 @@ _Result = TypeVar("_Result")
 TASK = "task_id"
 
 _READING_THREADS = 2
+_KEPT_BYTES = 160 * 10**6
 
 
 class RowGroup(NamedTuple):
@@ -111,6 +113,9 @@ class DatasetReader:
         self._kept: dict[int, list[tuple[Any, tuple[str, ...]]]] = {}
         self._joined: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._threads: ThreadPoolExecutor | None = None
+        self._columns: dict[object, Numbers] = {}
+        self._bytes = 0
+        self._lock = Lock()
 
     def map(self, action: Callable[..., _Result], *items: Sequence[Any]) -> list[_Result]:
         """Do the same with all items. Reading and computing on arrays need no interpreter, so two threads help."""
@@ -120,6 +125,23 @@ class DatasetReader:
             self._threads = ThreadPoolExecutor(_READING_THREADS)
         return list(self._threads.map(action, *items))
 
+
+    def keep(self, key: object, read: Callable[[], Numbers]) -> Numbers:
+        """A column that was read before, or is read now. Those asked for last are kept, as far as they are small."""
+        with self._lock:
+            found = self._columns.pop(key, None)
+            if found is not None:
+                self._columns[key] = found
+                return found
+        found = read()
+        found.flags.writeable = False
+        with self._lock:
+            if key not in self._columns:
+                self._columns[key] = found
+                self._bytes += found.nbytes
+            while self._bytes > _KEPT_BYTES:
+                self._bytes -= self._columns.pop(next(iter(self._columns))).nbytes
+        return found
 
     def share(self, part: int, names: Any) -> tuple[str, ...]:
         """The names of a part, as another arm has them already where they are the same."""
@@ -204,9 +226,9 @@ class StoredRuns(Sequence[Score]):
         return all(group.file.is_known(group.number, field) for group in self._groups if group is not None)
 
     def numbers(self, field: str) -> Numbers:
-        """A column of numbers; NaN where it is unknown."""
+        """A column of numbers; NaN where it is unknown. Nobody may write into it."""
         if len(self._groups) == 1:
-            return self._read_numbers(field)
+            return self._reader.keep((self._groups[0], field), lambda: self._read_numbers(field))
         found = np.empty(len(self), dtype=np.float64)
 
         def fill(start: int, part: StoredRuns) -> None:
@@ -262,7 +284,8 @@ class StoredRuns(Sequence[Score]):
             column = column.chunk(0)
         codes = column.indices.to_numpy(zero_copy_only=False)
         starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1])
-        if len(np.unique(codes[starts])) != len(starts):
+        first = codes[starts]
+        if not (np.diff(first) > 0).all() and len(np.unique(first)) != len(first):
             raise EvidenceError(
                 f"{group.file.path} cannot be read as part of a dataset: its runs are not in the order of their tasks."
             )

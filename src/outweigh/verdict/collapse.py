@@ -71,7 +71,7 @@ class _Alike(NamedTuple):
 
     before: Runs
     after: Runs
-    places: Sequence[int]
+    places: Sequence[int] | Index
     is_plain: bool
 
     def p_value(self) -> float:
@@ -103,7 +103,7 @@ def collapse_test(baseline: ArmTable, candidate: ArmTable) -> CollapseTest:
             for place in np.flatnonzero(rated & ~plain).tolist()
         ),
     ]
-    return _test_collapses(alike, lambda place: baseline.tasks[places[place, 0]])
+    return _test_collapses(alike, lambda chosen: [baseline.tasks[place] for place in places[chosen, 0].tolist()])
 
 
 class _ArmOutcomes:
@@ -162,7 +162,7 @@ def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: Index) -> Iterator
         yield _Alike(
             _plain(int(before.runs[first]), int(before.passes[first])),
             _plain(int(after.runs[first]), int(after.passes[first])),
-            places.tolist(),
+            places,
             is_plain=True,
         )
 
@@ -178,28 +178,29 @@ def count_collapses(before: Outcomes, after: Outcomes) -> CollapseTest:
         _Alike(before[task], after[task], (place,), _is_pass_or_fail(before[task], after[task]))
         for place, task in enumerate(shared)
     ]
-    return _test_collapses(alike, shared.__getitem__)
+    return _test_collapses(alike, lambda chosen: [shared[place] for place in chosen.tolist()])
 
 
-def _test_collapses(alike: Sequence[_Alike], name: Callable[[int], str]) -> CollapseTest:
+def _test_collapses(alike: Sequence[_Alike], names: Callable[[Index], list[str]]) -> CollapseTest:
     dropped: dict[int, DroppedTask] = {}
-    lesser: list[int] = []
+    lesser = [np.zeros(0, dtype=np.intp)]
     for group in alike:
         means = _mean(group.before), _mean(group.after)
         if means[1] >= means[0]:
             continue
         p_value = group.p_value()
         if p_value > DROP_LEVEL:
-            lesser += group.places
+            lesser.append(np.asarray(group.places, dtype=np.intp))
             continue
-        for place in group.places:
-            dropped[place] = DroppedTask(task_id=name(place), before=means[0], after=means[1], p_value=p_value)
+        chosen = np.asarray(group.places, dtype=np.intp)
+        for place, name in zip(chosen.tolist(), names(chosen), strict=True):
+            dropped[place] = DroppedTask(task_id=name, before=means[0], after=means[1], p_value=p_value)
     in_order = [dropped[place] for place in sorted(dropped)]
     return CollapseTest(
         dropped=tuple(in_order),
         testable=sum(len(group.places) for group in alike if group.chance(DROP_LEVEL) > 0),
         p_value=_p_value(in_order, alike),
-        lesser=tuple(map(name, sorted(lesser))),
+        lesser=tuple(names(np.sort(np.concatenate(lesser)))),
     )
 
 

@@ -5,7 +5,7 @@ counting them as failures would lead to another decision, the runs that are left
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import partial
 from typing import overload
 
@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.compare.arm_table import ArmTable, Column, Index
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
 from outweigh.compare.run_columns import (
@@ -83,12 +83,15 @@ def _lost(arm: ArmTable) -> Sequence[Score]:
 
 def _with_failures(arm: ArmTable, lost: Sequence[Score], arms: tuple[ArmTable, ArmTable]) -> ArmTable:
     found = names_of(lost, "task_id")
-    places = find_tasks(arm.tasks, found.values)
+    among = [_find(lost, found.values, arm, each) for each in (arm, *arms)]
+    places = among.pop(0)
     new = [task for task, place in zip(found.values, places, strict=True) if place is None]
     tasks = (*arm.tasks, *new) if new else arm.tasks
     added = iter(range(len(arm.tasks), len(tasks)))
     rows = np.array([next(added) if place is None else place for place in places], dtype=np.intp)[found.codes]
-    asked = {metric: _are_asked(arms, metric, found.values)[found.codes] for metric in _RATES}
+    of_both = [np.array([-1 if place is None else place for place in each], np.intp) for each in among]
+    asked = {metric: _are_asked(arms, metric, of_both)[found.codes] for metric in _RATES}
+    measured = {metric.name for metric in arm.metrics if metric.formula is not None} | {"deciding_judge_score"}
     failed = FailedRuns(lost, asked["passed"])
     more = ArmTable(
         name=arm.name,
@@ -97,7 +100,7 @@ def _with_failures(arm: ArmTable, lost: Sequence[Score], arms: tuple[ArmTable, A
         tasks=tasks,
         owners=rows,
         columns=Computed(
-            {metric: partial(_values, lost, metric, asked.get(metric)) for metric in arm.columns}, keep=False
+            {metric: partial(_values, lost, metric, asked.get(metric), measured) for metric in arm.columns}, keep=False
         ),
     )
     return replace(
@@ -109,18 +112,28 @@ def _with_failures(arm: ArmTable, lost: Sequence[Score], arms: tuple[ArmTable, A
         owners=lambda: np.concatenate([arm.task_of, rows]),
         rows=None,
         parts=(),
+        kept={},
         joined=(arm, more),
         columns=Computed({metric: partial(_joined, arm, more, metric) for metric in arm.columns}, keep=False),
         ranges={},
     )
 
 
-def _are_asked(arms: tuple[ArmTable, ArmTable], metric: str, tasks: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether a run of each of these tasks knows the metric; others have no checks, or no judges, that could fail it."""
-    found = np.zeros(len(tasks), dtype=bool)
-    for arm in arms:
-        known = np.append(arm.known_per_task(metric) > 0, False)
-        found |= known[[-1 if place is None else place for place in find_tasks(arm.tasks, tasks)]]
+def _find(lost: Sequence[Score], names: Sequence[str], arm: ArmTable, other: ArmTable) -> list[int | None]:
+    """Where the tasks of lost runs are in either arm; usually all of these runs are excluded ones."""
+    if len(lost) == len(arm.excluded):
+        known = arm.lost_places(other.tasks)
+        return [known[name] for name in names]
+    return find_tasks(other.tasks, names)
+
+
+def _are_asked(arms: tuple[ArmTable, ArmTable], metric: str, places: Sequence[Index]) -> NDArray[np.bool_]:
+    """Whether a run of each of these tasks knows the metric; others have no checks, or no judges, that could fail it.
+
+    `places` say where the tasks are in both arms, -1 where one is not there.
+    """
+    known = [np.append(arm.known_per_task(metric) > 0, False) for arm in arms]
+    found: NDArray[np.bool_] = known[0][places[0]] | known[1][places[1]]
     return found
 
 
@@ -128,11 +141,11 @@ def _joined(arm: ArmTable, more: ArmTable, metric: str) -> Column:
     return np.concatenate([arm.columns[metric], more.columns[metric]])
 
 
-def _values(lost: Sequence[Score], metric: str, asked: NDArray[np.bool_] | None) -> Column:
+def _values(lost: Sequence[Score], metric: str, asked: NDArray[np.bool_] | None, measured: Set[str]) -> Column:
     """What lost runs have of a metric: nothing of a rate that their task is asked for, else what they know."""
     if asked is not None:
         return np.where(asked, 0.0, np.nan)
-    return numbers_of(lost, metric) if hasattr(Score, metric) else np.full(len(lost), np.nan)
+    return numbers_of(lost, metric) if metric in measured else np.full(len(lost), np.nan)
 
 
 class FailedRuns(Sequence[Score]):

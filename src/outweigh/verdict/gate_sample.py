@@ -156,19 +156,22 @@ def _with_total(
     sample: GateSample, names: tuple[str, ...], amounts: tuple[TaskMoments, TaskMoments], families: Families | None
 ) -> GateSample:
     """Add the ratio of means, over all tasks whose amounts both arms know, zeros included."""
-    known = np.isfinite(amounts[0].means) & np.isfinite(amounts[1].means)
+    means = [arm.means for arm in amounts]
+    known = np.isfinite(means[0]) & np.isfinite(means[1])
+    if not known.all():
+        means = [each[known] for each in means]
     before, after = (select_tasks(arm, known) for arm in amounts)
-    if known.any() and before.means.max() == after.means.max() == 0:
+    if known.any() and means[0].max() == means[1].max() == 0:
         return replace(sample, equal=True)
-    if not known.any() or not (before.means.mean() > 0 and after.means.mean() > 0):
+    if not known.any() or not (means[0].mean() > 0 and means[1].mean() > 0):
         return replace(sample, total=replace(sample, benefits=np.zeros(0), tasks=(), families=None, noise=None))
     tasks = _some(names, known)
     total = replace(
         sample,
         tasks=tasks,
-        benefits=total_benefits(before.means, after.means),
+        benefits=total_benefits(*means),
         families=None if families is None else tuple(families[task] for task in tasks),
-        noise=(_relative(before), _relative(after)),
+        noise=(before.scaled(1 / float(means[0].mean())), after.scaled(1 / float(means[1].mean()))),
     )
     return replace(sample, total=total)
 
@@ -178,11 +181,6 @@ def total_benefits(before: Column, after: Column) -> Column:
     influence = after / after.mean() - before / before.mean()
     benefits: Column = -(np.log(after.mean() / before.mean()) + influence)
     return benefits
-
-
-def _relative(moments: TaskMoments) -> TaskMoments:
-    """An arm's amounts as parts of their mean, which is how they enter the log of a ratio of means."""
-    return moments.scaled(1 / float(moments.means.mean()))
 
 
 def sample_cost_of_pass(

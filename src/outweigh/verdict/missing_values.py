@@ -53,6 +53,7 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
             owners=lambda: np.concatenate([self.places[self.arm.task_of], self._absent]),
             rows=None,
             parts=(),
+            kept={},
             added={metric: partial(self._filled_sums, metric, end, worst) for metric, end in ends.items()},
             columns=Computed(
                 {metric: partial(self._filled_column, metric, end, worst) for metric, end in ends.items()}, keep=False
@@ -207,13 +208,10 @@ def _is_complete(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[str]
 def _expected_runs(baseline: ArmTable, candidate: ArmTable) -> tuple[ExpectedRuns, ExpectedRuns]:
     """Both arms over all tasks that either has a record of, with the runs of each that should be there."""
     arms = (baseline, candidate)
-    lost, aside = (
-        [count_values(runs, "task_id") for runs in both]
-        for both in ((baseline.excluded, candidate.excluded), (baseline.stale, candidate.stale))
-    )
-    tasks = union_of_tasks(arms, lost)
+    aside = [count_values(arm.stale, "task_id") for arm in arms]
+    tasks = union_of_tasks(arms)
     places = [places_among(arm.tasks, tasks) for arm in arms]
-    excluded = [counts_by_place(tasks, counter) for counter in lost]
+    excluded = [arm.lost_per_task(tasks) for arm in arms]
     counted = [
         np.bincount(own, arm.runs_per_task(), len(tasks)).astype(np.intp) for arm, own in zip(arms, places, strict=True)
     ]

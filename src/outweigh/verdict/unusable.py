@@ -273,6 +273,9 @@ def _why_no_run_noise(gate: GateSample) -> str | None:
 
 
 def _too_unknown(arm: ArmTable, metric: str) -> bool:
+    if metric not in _EXPECTING:
+        runs = len(arm.runs)
+        return not runs or runs - int(arm.known_per_task(metric).sum()) > UNKNOWN_TOLERANCE * runs
     column = arm.columns[metric]
     if (expected := _EXPECTING.get(metric)) is not None:
         column = column[np.array([run.should_fire is expected for run in arm.runs], dtype=bool)]
