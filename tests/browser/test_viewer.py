@@ -20,7 +20,7 @@ from tests.web.hosts_of_store import LOST, NO_SPACE, a_host, an_attempt, hosts_f
 from tests.web.median_store import FIRST, HOSTILE, SECOND, median_store
 from tests.web.viewer_process import viewing
 
-from outweigh.cluster.seen_hosts import hosts_shown
+from outweigh.cluster.host_overview import hosts_shown
 from outweigh.store.hosts_file import HostCondition, HostsFile
 from outweigh.store.label_file import RunLabel, read_run_labels
 from outweigh.store.run_store import FolderRunStore

@@ -80,7 +80,9 @@ class ClusterProcess:
 
 
 class DaskCluster:
-    """A scheduler and its hosts. `ledger` has a line for every agent that came to its end, by task and arm."""
+    """A scheduler and its hosts. `ledger` has a line for every agent that came to its end, by task and arm. `output` is
+    a command that agents run in their workspace.
+    """
 
     def __init__(self, folder: Path, *, tls: Mapping[str, str] | None = None, listen: str = "127.0.0.1") -> None:
         self.folder = folder
@@ -90,6 +92,7 @@ class DaskCluster:
         self.address = f"{'tcp' if tls is None else 'tls'}://{listen}:{self.port}"
         self.ledger = folder / "ledger"
         self.store = folder / "store"
+        self.output = ":"
         self.started: list[ClusterProcess] = []
         self.hosts: list[ClusterProcess] = []
         self._begin()
@@ -145,7 +148,7 @@ class DaskCluster:
 
     def _arm(self, name: str, odds: float, seconds: float) -> dict[str, Any]:
         ended = f'echo "$(cat question.txt) {name}" >> {self.ledger}'
-        work = {"do": "run", "command": f"{self._stage('agents')}; sleep {seconds}; {ended}"}
+        work = {"do": "run", "command": f"{self._stage('agents')}; {self.output}; sleep {seconds}; {ended}"}
         solved = {"do": "write", "path": "answer.txt", "content": "42"}
         script = {"solve_probability": odds, "on_success": [work, solved], "on_failure": [work]}
         return {"agent": "scripted", "options": {"default": {**script, "duration_seconds": 1, "cost_usd": PRICE}}}

@@ -15,9 +15,10 @@ from outweigh.cluster.cluster_executor import ClusterExecutor, LeadSetting
 from outweigh.cluster.dask_lead import DaskLink
 from outweigh.cluster.dask_security import TlsFiles, open_security
 from outweigh.cluster.host_launch import HostLaunch
+from outweigh.cluster.host_overview import hosts_shown
 from outweigh.cluster.lead_state import LeadState
 from outweigh.cluster.messages import SuitePackage
-from outweigh.cluster.seen_hosts import hosts_shown
+from outweigh.cluster.shared_artifacts import SharedArtifacts, open_place
 from outweigh.cluster.slurm_launcher import slurm_hosts
 from outweigh.cluster.ssh_launcher import ssh_hosts
 from outweigh.cluster.suite_package import pack_suite
@@ -26,12 +27,13 @@ from outweigh.engine.executor import AttemptExecutor
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.token_pace import PacedExecutor
 from outweigh.engine.trial_plan import PlannedRun
-from outweigh.errors import UsageError
+from outweigh.errors import OutweighError, UsageError
 from outweigh.model.launch_spec import LaunchSpec
 from outweigh.model.preflight_result import PreflightResult
 from outweigh.store.cluster_file import ClusterFile, begin_session
 from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.hosts_file import HostsFile
+from outweigh.store.local_location import LocalLocation
 from outweigh.store.run_store import FolderRunStore
 
 
@@ -61,6 +63,11 @@ def check_cluster(suite: LoadedSuite, request: RunRequest) -> ClusterAddress:
         raise UsageError(f"cluster.tags names the arm {unknown[0]!r}, which the suite does not have.")
     tls = TlsFiles(ca_file=spec.tls_ca_file, cert=spec.tls_cert, key=spec.tls_key)
     open_security(spec.scheduler, tls)
+    place = None if spec.artifacts is None else open_place(spec.artifacts)
+    if isinstance(place, LocalLocation) and not place.folder.is_dir():
+        raise UsageError(
+            f"{place.name}, which cluster.artifacts names, is no folder. It must be on this machine and the hosts."
+        )
     load_agents(suite)
     return ClusterAddress(scheduler=spec.scheduler, tls=tls, launch=request.suite.launch)
 
@@ -83,7 +90,10 @@ class ClusterRun:
         session = begin_session(self.store.folder)
         state = LeadState(session.experiment, session.sessions, self.suite.spec.cluster.lease_seconds)
         state.package = SuitePackage(sha256=sha256(package).hexdigest(), size=len(package))
-        link = DaskLink(self.cluster.scheduler, self.cluster.tls, package)
+        place = self.suite.spec.cluster.artifacts
+        state.artifacts = place
+        shared = None if place is None else SharedArtifacts(open_place(place), session.experiment)
+        link = DaskLink(self.cluster.scheduler, self.cluster.tls, package, shared)
         setting = LeadSetting(
             suite=self.suite,
             labels=labels,
@@ -103,6 +113,8 @@ class ClusterRun:
                     yield executor
             finally:
                 link.stop()
+                if shared is not None:
+                    _sweep(shared, listen)
 
     def paced(self, executor: ClusterExecutor, listen: EventListener) -> AttemptExecutor:
         """The executor, with no more attempts at once than the limit of tokens serves, and none in pauses."""
@@ -144,6 +156,14 @@ class ClusterRun:
             if run is not None:
                 executor.close_lost(run, attempt.attempt, "no host has this attempt of an earlier run any more")
                 listen(note_event(f"{attempt.run_id} was lost with its host"))
+
+
+def _sweep(shared: SharedArtifacts, listen: EventListener) -> None:
+    """What the lead has stored, or hosts that are gone have left: a host that has a record still has its artifacts."""
+    try:
+        shared.sweep()
+    except OutweighError as fault:
+        listen(note_event(f"artifacts of this run may be left at {shared.name}; remove them there: {fault}"))
 
 
 def _seen_hosts(executor: ClusterExecutor, signals: StopSignals) -> HostsFile:

@@ -155,6 +155,7 @@ def _cluster_of(spec: ClusterSpec, request: SuiteRequest) -> ClusterSpec:
     return msgspec.structs.replace(
         spec,
         scheduler=launch.scheduler,
+        artifacts=launch.artifacts or spec.artifacts,
         tls_ca_file=launch.tls_ca_file,
         tls_cert=launch.tls_cert,
         tls_key=launch.tls_key,

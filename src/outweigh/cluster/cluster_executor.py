@@ -12,6 +12,7 @@ from time import sleep
 
 import msgspec
 
+from outweigh.cluster.host_overview import describe_hosts
 from outweigh.cluster.kept_records import KeptRecords
 from outweigh.cluster.lead_state import KnownHost, LeadState, LostAttempt
 from outweigh.cluster.lease import Clock, boot_clock
@@ -25,7 +26,6 @@ from outweigh.cluster.messages import (
 )
 from outweigh.cluster.open_attempts import OpenAttempts
 from outweigh.cluster.record_writer import RecordWriter
-from outweigh.cluster.seen_hosts import describe_hosts
 from outweigh.cluster.shared_tokens import SharedTokens
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget

@@ -23,7 +23,8 @@ from outweigh.cluster.messages import (
     unpack,
     without_offers,
 )
-from outweigh.errors import EvidenceError, requires_extra
+from outweigh.cluster.shared_artifacts import SharedArtifacts
+from outweigh.errors import EvidenceError, OutweighError, requires_extra
 
 EXCHANGE_SECONDS = 2.0
 CONNECT_SECONDS = 5.0
@@ -40,12 +41,16 @@ MEMBERS_SECONDS = 0.3
 
 
 class DaskLink:
-    """Carries what an executor says to its hosts. `start` begins, `stop` tells the hosts a last time and ends."""
+    """Carries what an executor says to its hosts. `start` begins, `stop` tells the hosts a last time and ends.
 
-    def __init__(self, scheduler: str, tls: TlsFiles, package: bytes) -> None:
+    `shared` is where hosts put large artifacts; without it, those travel in parts.
+    """
+
+    def __init__(self, scheduler: str, tls: TlsFiles, package: bytes, shared: SharedArtifacts | None = None) -> None:
         self._scheduler = scheduler
         self._security = open_security(scheduler, tls)
         self._package = package
+        self._shared = shared
         self._stopping = Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work_for: dict[str, asyncio.Event] = {}
@@ -174,7 +179,8 @@ class DaskLink:
         request = self._executor.request_for(address)
         content = await self._call(client, address, EXCHANGE_SECONDS, exchange, pack(request))
         reply = unpack(content, ExchangeReply)
-        large = [offer for offer in reply.offers if offer.large and not self._executor.is_stored(offer)]
+        beside = (offer for offer in reply.offers if offer.large or offer.shared)
+        large = [offer for offer in beside if not self._executor.is_stored(offer)]
         for offer in large:
             if offer.key not in self._fetches:
                 self._fetches[offer.key] = asyncio.create_task(self._take_large(client, address, reply, offer))
@@ -192,20 +198,45 @@ class DaskLink:
             artifacts = await self._fetch(client, address, offer)
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._threads, self._executor.take_offer, reply.host, offer, artifacts)
+            if self._shared is not None:
+                await loop.run_in_executor(self._threads, self._shared.remove, offer.key, offer.shared)
         except Exception as fault:  # it is offered again
             self._executor.say(f"an artifact of {offer.run_id} could not be fetched from {reply.node}: {fault}")
         finally:
             self._fetches.pop(offer.key, None)
 
     async def _fetch(self, client: Any, address: str, offer: OfferedRecord) -> dict[str, bytes]:
+        loop = asyncio.get_running_loop()
         found: dict[str, bytes] = {}
-        for digest, size in offer.large.items():
-            parts = [
-                await self._call(client, address, PART_SECONDS, read_artifact, offer.key, digest, offset, PART_BYTES)
-                for offset in range(0, size, PART_BYTES)
-            ]
+        for digest in offer.shared:
+            content = await loop.run_in_executor(self._threads, self._fetch_shared, offer, digest)
+            if content is not None:
+                found[digest] = content
+        # The host has its own copy of what could not be had from there.
+        left = {digest: size for digest, size in (offer.large | offer.shared).items() if digest not in found}
+        for digest, size in left.items():
+            try:
+                parts = [
+                    await self._call(
+                        client, address, PART_SECONDS, read_artifact, offer.key, digest, offset, PART_BYTES
+                    )
+                    for offset in range(0, size, PART_BYTES)
+                ]
+            except FileNotFoundError:
+                if digest in offer.large:
+                    raise  # the next offer is without it
+                continue  # it is gone at both places, so the record is no result
             found[digest] = b"".join(parts)
         return found
+
+    def _fetch_shared(self, offer: OfferedRecord, digest: str) -> bytes | None:
+        if self._shared is None:
+            return None
+        try:
+            return self._shared.fetch(offer.key, digest)
+        except OutweighError as fault:
+            self._executor.say(f"an artifact of {offer.run_id} is fetched from its host instead: {fault}")
+            return None
 
     async def _send_package(self, client: Any, address: str, request: ExchangeRequest) -> None:
         if request.package is None:

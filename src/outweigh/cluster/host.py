@@ -77,6 +77,7 @@ class Host:
                 experiment.cancel()
             if experiment.tokens is not None:
                 experiment.tokens.take(request.tokens)
+            experiment.share_artifacts(request.artifacts)
             self._use_package(experiment, request)
             self._start_all(experiment, request)
             self._await_news(experiment, request)
@@ -115,6 +116,8 @@ class Host:
         self._preparing.shutdown(wait=True)
         self._news.shutdown(wait=True)
         self._watch.join()
+        if self._experiment is not None and self._experiment.uploads is not None:
+            self._experiment.uploads.close()
         if self._experiment is not None and self._experiment.engine is not None:
             self._experiment.engine.close()
 
@@ -157,6 +160,7 @@ class Host:
     def _release(self, experiment: HostExperiment) -> None:
         """The lead is done: nothing of it runs here."""
         experiment.cancel()
+        experiment.is_released = True
         self._lease.end()
         self._released = True
         self._experiment = None

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from outweigh.cluster.artifact_uploads import ArtifactUploads
 from outweigh.cluster.lease import LeaseSignal
 from outweigh.cluster.messages import (
     AttemptKey,
@@ -86,6 +87,8 @@ class HostExperiment:
         self.engine: HostEngine | None = None
         self.last_request = (0, 0)
         self.running: dict[AttemptKey, AttemptUnderWay] = {}
+        self.is_released = False
+        self.uploads: ArtifactUploads | None = None
         self._lock = lock
         self._made: dict[AttemptKey, FinishedAttempt] = {}
         self._refused: dict[AttemptKey, RefusedStart] = {}
@@ -94,7 +97,7 @@ class HostExperiment:
     @property
     def has_news(self) -> bool:
         """Whether there is something that the lead does not know."""
-        finished = self.spool.records().keys() - self.running.keys()
+        finished = self.spool.records().keys() - self.running.keys() - self._uploading
         asks = self.tokens is not None and self.tokens.asks
         return bool(asks or finished or self._refused or self._broken or self.spool.left_open)
 
@@ -102,6 +105,25 @@ class HostExperiment:
     def tokens(self) -> TokenQueue | None:
         """Where requests for models wait."""
         return None if self.engine is None else self.engine.tokens
+
+    def share_artifacts(self, place: str | None) -> None:
+        """Put large artifacts to this place from now on; over the connection where there is none."""
+        if place == (None if self.uploads is None else self.uploads.place):
+            return
+        self.uploads = None
+        if place is not None:
+            self.uploads = ArtifactUploads(place, self.token, self.spool, self._is_wanted, self._note_upload)
+
+    def _is_wanted(self, key: AttemptKey) -> bool:
+        return not self.is_released and key in self.spool.records()
+
+    def _note_upload(self) -> None:
+        with self._lock:
+            self._lock.notify_all()
+
+    @property
+    def _uploading(self) -> frozenset[AttemptKey]:
+        return frozenset() if self.uploads is None else self.uploads.pending
 
     def new_among(self, orders: Sequence[AttemptOrder]) -> list[AttemptOrder]:
         """The orders that were not followed yet."""
@@ -131,6 +153,8 @@ class HostExperiment:
             if broken is not None:
                 self._broken[order.key] = broken
             del self.running[order.key]
+            if made is not None and self.uploads is not None:
+                self.uploads.with_shared(self.spool.offer(order.key, made.record))
             self._lock.notify_all()
 
     def cancel(self) -> None:
@@ -154,6 +178,8 @@ class HostExperiment:
         for key in keys:
             if key not in self.running:
                 self.spool.forget(key)
+                if self.uploads is not None:
+                    self.uploads.forget(key)
                 for known in (self._made, self._refused, self._broken):
                     known.pop(key, None)
 
@@ -163,7 +189,7 @@ class HostExperiment:
         offers = tuple(self._offers())
         return msgspec.structs.replace(
             reply,
-            detail=self._detail_with_damage(reply.detail),
+            detail=self._detail_with_faults(reply.detail),
             arms=() if engine is None else tuple(engine.arms),
             running=tuple(self._describe(each.order) for each in self.running.values()),
             offers=offers,
@@ -175,19 +201,24 @@ class HostExperiment:
             held_seconds=0.0 if tokens is None else tokens.held_seconds(),
         )
 
-    def _detail_with_damage(self, detail: str | None) -> str | None:
-        """What is said of this host, and how many attempts it was making of which it knows nothing more."""
-        if not (damaged := self.spool.damaged):
-            return detail
-        told = (
-            f"attempts whose markers in its spool are damaged, so that they are lost: {len(damaged)}, in {damaged[0]}"
-        )
-        return told if detail is None else f"{detail}; {told}"
+    def _detail_with_faults(self, detail: str | None) -> str | None:
+        """What is said of this host, how many attempts it was making of which it knows nothing more, and why large
+        artifacts do not go where they should.
+        """
+        told = [] if detail is None else [detail]
+        if damaged := self.spool.damaged:
+            lost = f"so that they are lost: {len(damaged)}, in {damaged[0]}"
+            told.append(f"attempts whose markers in its spool are damaged, {lost}")
+        if self.uploads is not None and self.uploads.fault is not None:
+            told.append(self.uploads.fault)
+        return "; ".join(told) or None
 
     def let_go(self) -> None:
         """Free what makes attempts, when those that were cancelled have ended. Needs no lock."""
         while self.running:
             sleep(END_SECONDS)
+        if self.uploads is not None:
+            self.uploads.close()
         if self.engine is not None:
             self.engine.close()
         self.spool.remove_if_empty()
@@ -200,9 +231,12 @@ class HostExperiment:
         offers: list[OfferedRecord] = []
         size = 0
         for key, record in self.spool.records().items():
-            if key in self.running or len(offers) == MOST_OFFERS or size >= MOST_BYTES:
+            if key in self.running or len(offers) == MOST_OFFERS or size >= MOST_BYTES or key in self._uploading:
                 continue
-            offer = self.spool.offer(key, record)
+            kept = self.spool.offer(key, record)
+            offer = kept if self.uploads is None else self.uploads.with_shared(kept)
+            if offer is None:
+                continue
             size += len(offer.line) + sum(map(len, offer.artifacts.values()))
             offers.append(self._with_details(offer))
         return offers

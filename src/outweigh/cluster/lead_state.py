@@ -99,6 +99,7 @@ class LeadState:
         self._session = session
         self.lease_seconds = lease_seconds
         self.package: SuitePackage | None = None
+        self.artifacts: str | None = None
         self.cancelled = False
         self.released = False
         self.hosts: dict[str, KnownHost] = {}
@@ -171,6 +172,7 @@ class LeadState:
             unwanted=() if host is None else tuple(host.unwanted),
             cancel=self.cancelled,
             release=self.released,
+            artifacts=self.artifacts,
         )
 
     def take_reply(self, address: str, request: ExchangeRequest, reply: ExchangeReply, now: float) -> Findings:

@@ -20,7 +20,7 @@ PROTOCOL = 2
 """Raised when a message changes; lead and hosts of different numbers refuse each other."""
 
 INLINE_BYTES = 64 * 1024
-"""Artifacts up to this size travel within an exchange."""
+"""Artifacts up to this size travel within an exchange, the others beside it or through a place that all share."""
 
 AttemptKey = tuple[str, int]
 """The id of a run and the number of its attempt: what a record is known by."""
@@ -56,7 +56,8 @@ class ExchangeRequest(Stored, frozen=True):
     `acknowledged` are records that the lead has stored, which the host may forget. `unwanted` are attempts to end,
     because their trials are settled. The host may take `wait_seconds` to answer if it has nothing to say before, and
     answers at once when the next request comes. `tokens` are what its gateway may ask providers for. With `cancel` the
-    host ends all attempts, with `release` it is free for another lead.
+    host ends all attempts, with `release` it is free for another lead. `artifacts` is the place that lead and hosts
+    share for large artifacts.
     """
 
     protocol: int
@@ -73,6 +74,7 @@ class ExchangeRequest(Stored, frozen=True):
     cancel: bool = False
     release: bool = False
     tokens: tuple[TokenGrant, ...] = ()
+    artifacts: str | None = None
 
 
 class HostState(StrEnum):
@@ -99,7 +101,8 @@ class RunningAttempt(Stored, frozen=True):
 
 
 class OfferedRecord(Stored, frozen=True):
-    """A finished record as its sealed line, with its small artifacts by hash and the sizes of the large ones.
+    """A finished record as its sealed line, with its small artifacts by hash and the sizes of the large ones. Those of
+    `shared` are at the place that lead and hosts share; the host has them, too.
 
     The other fields are those of `FinishedAttempt`. A host that was started again does not know them any more.
     """
@@ -112,6 +115,7 @@ class OfferedRecord(Stored, frozen=True):
     retry_after_seconds: float | None = None
     may_retry: bool = True
     failure_kind: str | None = None
+    shared: dict[str, int] = {}  # noqa: RUF012 - msgspec copies defaults
 
     @property
     def key(self) -> AttemptKey:

@@ -199,6 +199,11 @@ class ExperimentSpool:
             stream.seek(offset)
             return stream.read(size)
 
+    def path_of(self, key: AttemptKey, digest: str) -> Path | None:
+        """The file of an artifact; None where it is gone, or did not fit on the disk."""
+        path = self._path(key, digest)
+        return path if path.is_file() else None
+
     def append_judgment(self, judgment: Judgment) -> None:
         """Judges are asked by the lead."""
         raise NotImplementedError(f"a host keeps no judgments: {judgment.run_id}")

@@ -43,7 +43,8 @@ class LaunchSpec(Spec, frozen=True, kw_only=True):
     """Where this machine's scheduler listens, and who starts the hosts.
 
     `jobs` is how many attempts a host makes at a time (Slurm: `cores` where it is left out), `spool` where it keeps
-    records. Certificates are paths that are the same on this machine and on the hosts.
+    records, and `artifacts` the place that all share for large artifacts (else the suite's). Certificates are paths
+    that are the same on this machine and on the hosts.
     """
 
     scheduler: Address
@@ -51,6 +52,7 @@ class LaunchSpec(Spec, frozen=True, kw_only=True):
     ssh: SshLaunch | None = None
     jobs: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     spool: Text | None = None
+    artifacts: Address | None = None
     tls_ca_file: Text | None = None
     tls_cert: Text | None = None
     tls_key: Text | None = None

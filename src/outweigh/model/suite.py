@@ -133,12 +133,14 @@ class ClusterSpec(Spec, frozen=True, kw_only=True):
     """The Dask cluster that runs are made on. A host without a message of its lead for `lease_seconds` ends its agents.
 
     `tags` are what an arm needs of a host beside its secrets, such as "gpu". The certificates are paths on the machine
-    of the lead, and needed for a scheduler on another one.
+    of the lead, and needed for a scheduler on another one. `artifacts` is a folder that lead and hosts share, or an
+    address, through which large artifacts travel.
     """
 
     scheduler: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
     lease_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 120.0
     tags: dict[SafeName, list[SafeName]] = {}  # noqa: RUF012 - msgspec copies defaults
+    artifacts: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
     tls_ca_file: str | None = None
     tls_cert: str | None = None
     tls_key: str | None = None

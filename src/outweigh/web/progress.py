@@ -7,7 +7,7 @@ import msgspec
 
 from outweigh.report.formatting import format_count
 from outweigh.web.catalogue import ViewedStore
-from outweigh.web.seen_hosts import seen_hosts
+from outweigh.web.host_overview import seen_hosts
 from outweigh.web.store_summary import RunTotals
 
 RUNNING = "running"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from outweigh.report.formatting import format_count, format_percent, format_seconds
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.web.catalogue import ViewedStore
+from outweigh.web.host_overview import seen_hosts
 from outweigh.web.markup import Child, Html, element, join_markup, link
 from outweigh.web.pages.layout import (
     PageAddress,
@@ -24,7 +25,6 @@ from outweigh.web.pages.layout import (
 from outweigh.web.pages.progress_view import progress_facts
 from outweigh.web.pages.verdict_view import verdict_blocks
 from outweigh.web.run_row import RunRow
-from outweigh.web.seen_hosts import seen_hosts
 from outweigh.web.store_summary import ArmCounts, JudgeMeans, StoreSummary
 from outweigh.web.task_pairs import FEWER_PASSES, MORE_PASSES, SAME_PASSES, compare_passes, rows_by_task
 from outweigh.web.trend import TrendTable

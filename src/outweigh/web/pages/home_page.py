@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from outweigh.report.formatting import format_count
 from outweigh.verdict.decision import Decision
 from outweigh.web.catalogue import ViewedStore
+from outweigh.web.host_overview import seen_hosts
 from outweigh.web.markup import Html, build_url, element, link
 from outweigh.web.pages.layout import (
     PageAddress,
@@ -19,7 +20,6 @@ from outweigh.web.pages.layout import (
 from outweigh.web.pages.progress_view import progress_facts
 from outweigh.web.pages.verdict_view import MAX_CANDIDATES, verdict_blocks
 from outweigh.web.progress import format_moment
-from outweigh.web.seen_hosts import seen_hosts
 from outweigh.web.trend import TrendTable, latest_start
 
 EXPERIMENTS_PER_PAGE = 20

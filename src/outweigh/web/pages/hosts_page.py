@@ -7,6 +7,7 @@ from math import fsum
 from outweigh.report.formatting import count_of, format_count, format_dollars, format_seconds
 from outweigh.store.hosts_file import HostedAttempt, SeenHost
 from outweigh.web.catalogue import ViewedStore
+from outweigh.web.host_overview import SeenHosts, format_unfinished_cost, host_words, seen_hosts, state_words
 from outweigh.web.markup import Child, Html, element, join_markup
 from outweigh.web.pages.layout import (
     PageAddress,
@@ -20,7 +21,6 @@ from outweigh.web.pages.layout import (
     task_link,
 )
 from outweigh.web.pages.progress_view import progress_facts
-from outweigh.web.seen_hosts import SeenHosts, format_unfinished_cost, host_words, seen_hosts, state_words
 
 HOSTS_SHOWN = 200
 """So many hosts are listed, what needs attention first."""

@@ -11,9 +11,9 @@ from tests.cluster.cluster_in_process import LEASE_SECONDS, Lead, TestHost, in_p
 from tests.cluster.dask_cluster import DaskCluster, dask_cluster
 from tests.web.page_reader import Reader
 
+from outweigh.cluster.host_overview import describe_hosts, hosts_shown
 from outweigh.cluster.lead_state import CANCEL_GRACE_SECONDS, HEARD_SECONDS
 from outweigh.cluster.messages import HostState
-from outweigh.cluster.seen_hosts import describe_hosts, hosts_shown
 from outweigh.engine.events import EventKind
 from outweigh.engine.executor import DoneFutures
 from outweigh.store.hosts_file import HOSTS_FILE, HostCondition, HostsFile, read_hosts
