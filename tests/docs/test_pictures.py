@@ -41,4 +41,4 @@ def test_every_screen_of_the_viewer_is_shown_on_its_page() -> None:
     shown = set(re.findall(r"!\[[^\]]{8,}\]\(pictures/(viewer-[^)]+\.png)\)", page))
 
     assert shown == {path.name for path in FOLDER.glob("viewer-*.png")}
-    assert len(shown) == 36
+    assert len(shown) == 40

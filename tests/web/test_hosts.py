@@ -46,7 +46,7 @@ def test_each_host_has_its_state_and_what_it_makes(running: FolderRunStore, read
 
     page = text(reader.ask(reader.store("/hosts")).text)
 
-    assert "node-1 nothing heard for 95 s ✗ lost 0 of 8" in page
+    assert "node-1 no answer for 95 s ✗ lost 0 of 8" in page
     assert "node-2 its disk is full, so it starts nothing no space 0 node-3" in page
     assert "node-3 ✓ ready 2 of 8 $0.25 and 1 unknown" in page
     assert re.search(r"task-1 node-3 better 4 1 [\d.]+ s \$0\.25", page)

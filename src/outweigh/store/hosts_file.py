@@ -45,7 +45,7 @@ class HostedAttempt(Stored, frozen=True):
 
 
 class SeenHost(Stored, frozen=True):
-    """One host. `running` counts all that it makes, and `silent_seconds` is since when nothing was heard of it."""
+    """One host. `running` counts all that it makes, and `silent_seconds` is for how long it has not answered."""
 
     name: str
     node: str

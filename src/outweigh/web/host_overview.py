@@ -84,7 +84,7 @@ def format_unfinished_cost(usd: float | None, unknown: int) -> str:
 def host_words(host: SeenHost) -> str:
     """What a person should know of a host beside its condition."""
     silent = host.condition in (HostCondition.LOST, HostCondition.SILENT)
-    words = [f"nothing heard for {format_seconds(host.silent_seconds)}"] if silent else []
+    words = [f"no answer for {format_seconds(host.silent_seconds)}"] if silent else []
     if host.condition is HostCondition.NO_SPACE:
         words.append("its disk is full, so it starts nothing")
     if host.detail is not None:
@@ -99,7 +99,7 @@ def state_words(seen: SeenHosts) -> tuple[str, ...]:
         until = f"{file.written_at + timedelta(seconds=file.lease_seconds):%H:%M:%S} UTC"
         return (
             f"The run that wrote this is not there any more, as far as this machine can tell: this is from {moment}. "
-            f"Its hosts end their agents when they have heard nothing for {format_seconds(file.lease_seconds)}. The "
+            f"Its hosts end their agents when no run has asked for {format_seconds(file.lease_seconds)}. The "
             f"same command, started by about {until}, takes over what still runs; later, it gets what had finished.",
         )
     words = [f"As of {moment}."]
