@@ -12,6 +12,7 @@ from tests.web.decided_store import decided_store
 from tests.web.hosts_of_store import LOST, NO_SPACE, a_host, an_attempt, write_seen_hosts
 from tests.web.page_reader import Reader
 
+from outweigh.model.run_record import AgentKind
 from outweigh.store.hosts_file import HOSTS_FILE
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_run
@@ -67,6 +68,17 @@ def test_progress_has_the_hosts_and_what_the_attempts_under_way_have_cost(
     assert live["time_left"].startswith("about")
     assert f'href="{reader.store("/hosts")}"' in home
     assert f'href="{reader.store("/hosts")}"' in reader.ask(reader.store()).text
+
+
+def test_agents_that_pretend_spend_nothing_under_way(tmp_path: Path) -> None:
+    store = decided_store(tmp_path / "runs" / "one", tmp_path / "suite", planned_runs=90, kind=AgentKind.SCRIPTED)
+    reader = Reader(store.parent)
+    with FolderRunStore.open(store):
+        write_seen_hosts(store, (a_host(1, running=1),), (an_attempt(0, 1, "better", None),))
+
+        live = msgspec.json.decode(reader.ask(reader.store("/live")).text)
+
+    assert live["so_far"] == live["spent"] == "simulated"
 
 
 def test_two_hosts_of_one_node_are_told_apart(running: FolderRunStore, reader: Reader) -> None:

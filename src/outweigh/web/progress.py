@@ -5,9 +5,9 @@ from statistics import fmean
 
 import msgspec
 
-from outweigh.report.formatting import format_count
+from outweigh.report.formatting import SIMULATED, format_count
 from outweigh.web.catalogue import ViewedStore
-from outweigh.web.host_overview import seen_hosts
+from outweigh.web.host_overview import SeenHosts, seen_hosts
 from outweigh.web.store_summary import RunTotals
 
 RUNNING = "running"
@@ -50,9 +50,15 @@ def progress_state(store: ViewedStore) -> ProgressState:
         spent=total.spent,
         doing=_open_attempts_text([run_id for run_id, _ in waiting], running=running),
         hosts="" if current is None else current.summary,
-        so_far="" if current is None else current.spent,
+        so_far="" if current is None else _so_far(current, total),
         hosts_version="" if seen is None else seen.version,
     )
+
+
+def _so_far(hosts: SeenHosts, total: RunTotals) -> str:
+    """What attempts under way have cost; agents that only pretend to work spend nothing."""
+    is_simulated = total.spent == SIMULATED and hosts.file.spent_usd is None
+    return SIMULATED if is_simulated and hosts.file.running else hosts.spent
 
 
 def planned_results(store: ViewedStore) -> int | None:
