@@ -11,6 +11,7 @@ from tests.web.page_reader import Reader
 from outweigh.model.codec import encode
 from outweigh.model.failure import Status
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
+from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_run
 from outweigh.web.catalogue import StoreCatalogue
 
@@ -50,6 +51,17 @@ def test_the_spend_of_a_month_has_attempts_that_do_not_count_and_copies_once(tea
     assert "2026-09 18 $3.60 22 unknown" not in found
     assert re.search(r"2026-09 18 \$3\.60 16 unknown \$3\.60 and 17 unknown", found)
     assert "17 costs of runs or judges' answers are unknown." in found
+
+
+def test_a_store_that_is_being_decided_says_so_and_one_that_runs_is_named_as_running(team: Path) -> None:
+    reader = Reader(team)
+    with FolderRunStore.open(team / "one"):
+        found = reader.ask("/stores").text
+    reader.catalogue.verdicts.stop()
+
+    assert re.search(r"one .*● running 2026-09-30", text(found))
+    assert "… deciding" in text(found)
+    assert found.count("data-pending") == 1
 
 
 def test_the_first_page_leads_to_it(team: Path) -> None:

@@ -9,7 +9,7 @@ from outweigh.score.monthly_spend import SpendTally
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, element, join_markup
 from outweigh.web.pages.layout import badge, render_page, render_table, store_link, table_row
-from outweigh.web.progress import format_moment
+from outweigh.web.progress import RUNNING, format_moment
 from outweigh.web.store_verdict import StoreVerdict
 from outweigh.web.trend import latest_start
 
@@ -59,7 +59,7 @@ def _row(store: ViewedStore) -> Html:
     total = store.summary.current().total
     return table_row(
         store_link(store),
-        _verdict(store.verdict()),
+        badge(RUNNING) if store.index.is_running() else _verdict(store.verdict()),
         format_moment(total.latest) or "no date",
         format_count(total.runs),
         describe_spend(store.index.spend.total()),
@@ -69,7 +69,7 @@ def _row(store: ViewedStore) -> Html:
 
 def _verdict(verdict: StoreVerdict | None) -> Child:
     if verdict is None:
-        return "being decided; load the page again"
+        return element("span", badge("deciding"), data_pending=True)
     if verdict.problem is not None:
         cut = verdict.problem[:_LONGEST_PROBLEM]
         return cut if cut == verdict.problem else f"{cut}…"
