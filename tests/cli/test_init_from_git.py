@@ -120,6 +120,8 @@ def test_a_test_command_that_fails_everywhere_leaves_no_task_and_says_why(
     answer = outweigh("init", str(tmp_path / "mined"), "--from-git", str(history), "--test", "false", "--tasks", "2")
     assert answer.code == 3
     assert "its tests do not pass after the change" in answer.out
+    assert "No candidate is proven, mostly because its tests do not pass after the change." in answer.out
+    assert "by another command with --test, install what they need with --setup" in answer.out
 
 
 def test_a_folder_of_something_else_is_refused(outweigh: Outweigh, history: Path, tmp_path: Path) -> None:

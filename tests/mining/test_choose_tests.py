@@ -164,6 +164,29 @@ def test_a_run_that_reports_no_test_at_all_does_not_pass() -> None:
     assert fault_of({}, {OLD: PASSED}, {OLD: PASSED}) is ProofFault.FIX_NOT_GREEN
 
 
+@pytest.mark.parametrize(
+    ("output", "fault"),
+    [
+        ("urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>", "NEEDS_NETWORK"),
+        ("Error: getaddrinfo EAI_AGAIN registry.npmjs.org", "NEEDS_NETWORK"),
+        ("dial tcp: lookup proxy.golang.org: dial udp 10.0.0.1:53: connect: network is unreachable", "NEEDS_NETWORK"),
+        ("ConnectionRefusedError: [Errno 111] Connection refused", "FIX_NOT_GREEN"),
+        ("AssertionError: the host is unreachable", "FIX_NOT_GREEN"),
+    ],
+)
+@pytest.mark.parametrize("reported", [{OLD: PASSED, NEW: FAILED}, {}, None])
+def test_tests_that_fail_after_the_change_without_a_network_are_said_to_need_one(
+    reported: Outcomes | None, output: str, fault: str
+) -> None:
+    green = TestResults(outcomes=reported, exit_code=1, seconds=1.0, output=output)
+    evidence = TestEvidence(green=green, red=green, own=green, files=FILES, fix=fix_text())
+
+    with pytest.raises(UnprovenError) as raised:
+        choose_tests(evidence, PytestRunner())
+
+    assert raised.value.fault is ProofFault[fault]
+
+
 def test_the_sample_of_what_must_stay_green_is_bounded_and_always_the_same() -> None:
     many = {f"tests.test_b::test_{number}": PASSED for number in range(400)}
 

@@ -4,7 +4,7 @@ import argparse
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -16,10 +16,12 @@ from outweigh.cli.arguments import Parser, parse_jobs
 from outweigh.cli.console import interruptible, print_escaped, write_notice
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
+from outweigh.mining.proof_fault import ProofFault
 from outweigh.report.formatting import count_of, escape_controls, format_dollars, format_seconds, round_for_people
 
 if TYPE_CHECKING:
     from outweigh.app.mine_suite import MinedSuite, MineRequest
+    from outweigh.mining.journal import MinedCandidate
     from outweigh.mining.mine_candidates import MiningProgress
 
 DEFAULT_JOBS = 2
@@ -226,6 +228,7 @@ def describe_mining(mined: "MinedSuite") -> Iterator[str]:
             f"{rewriter.rewritten} of {count_of(rewriter.asked, 'instruction')} were rewritten, for "
             f"{format_dollars(rewriter.cost_usd)}; of the others the words of the history are kept."
         )
+    yield from _describe_failure(results)
     yield from _describe_time(mined)
     yield from _describe_size(mined)
     if mined.before_cutoff:
@@ -253,6 +256,25 @@ def _describe_interface(mined: "MinedSuite") -> Iterator[str]:
             f"{stated} of {count_of(mined.kept, 'kept task')} need names or texts that only the change knows; "
             "their instructions state them under Interface."
         )
+
+
+_WAYS_OUT = {
+    ProofFault.FIX_NOT_GREEN: "Run the tests by another command with --test, install what they need with --setup, or "
+    "name an --image that has it.",
+    ProofFault.NEEDS_NETWORK: "Sandboxes have none: choose tests that need none with --test, or fetch what they need "
+    "with --setup and --allow-host.",
+    ProofFault.SETUP_FAILED: "Install them with a command of your own by --setup, or name an --image that has them.",
+    ProofFault.NO_RUNNER: "Name the command that runs them with --test.",
+}
+
+
+def _describe_failure(results: Sequence["MinedCandidate"]) -> Iterator[str]:
+    """Where nothing is proven, the reason of most, and what the user can do about it."""
+    if not results or any(each.is_proven for each in results):
+        return
+    ((reason, _),) = Counter(each.reason for each in results).most_common(1)
+    way_out = next((text for fault, text in _WAYS_OUT.items() if fault.value == reason), None)
+    yield f"No candidate is proven, mostly because {reason}.{f' {way_out}' if way_out else ''}"
 
 
 def _describe_time(mined: "MinedSuite") -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Which tests tell whether a change was made: those that fail without it, and those that must stay green."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,6 +14,11 @@ from outweigh.mining.test_results import TestOutcome, TestResults
 
 _MOST_TO_STAY_GREEN = 50
 _SHOWN_OUTPUT = 400
+_WITHOUT_NETWORK = re.compile(
+    r"[Nn]etwork is unreachable|ENETUNREACH|[Nn]ame resolution|[Nn]ame or service not known|nodename nor servname"
+    r"|getaddrinfo|EAI_AGAIN|ENOTFOUND|no such host|Could not resolve host|UnknownHostException|lookup address"
+)
+"""What programs say where there is no network, as in the sandboxes of a proof; loopback works there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +96,7 @@ def needs_own_tests(evidence: TestEvidence, runner: Runner) -> bool:
 def _by_exit_code(evidence: TestEvidence) -> ChosenTests:
     """Nothing names the tests that fail, so the base must be green with its own tests."""
     if evidence.green.exit_code != 0:
-        raise UnprovenError(ProofFault.FIX_NOT_GREEN, _last_output(evidence.green))
+        raise UnprovenError(_why_not_green(evidence.green), _last_output(evidence.green))
     if evidence.red.exit_code == 0:
         raise UnprovenError(ProofFault.BASE_NOT_RED)
     if evidence.own.exit_code != 0:
@@ -114,9 +120,13 @@ def _green_tests(evidence: TestEvidence, runner: Runner) -> frozenset[str]:
     green = (changed | by_fixture) & evidence.green.passed()
     if not green:
         failing = sorted(name for name in changed if reported[name] is not TestOutcome.SKIPPED)
-        fault = ProofFault.FIX_NOT_GREEN if changed or not reported else ProofFault.TESTS_NOT_RUN
+        fault = _why_not_green(evidence.green) if changed or not reported else ProofFault.TESTS_NOT_RUN
         raise UnprovenError(fault, quote_names(failing) if failing else _last_output(evidence.green))
     return green
+
+
+def _why_not_green(green: TestResults) -> ProofFault:
+    return ProofFault.NEEDS_NETWORK if _WITHOUT_NETWORK.search(green.output) else ProofFault.FIX_NOT_GREEN
 
 
 def _is_changed(name: str, functions: Sequence[tuple[str, str | None]], runner: Runner) -> bool:

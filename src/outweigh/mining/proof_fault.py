@@ -10,6 +10,7 @@ class ProofFault(StrEnum):
     TOOL_MISSING = "the program that installs its dependencies is missing"
     NO_RUNNER = "no test runner was found"
     FIX_NOT_GREEN = "its tests do not pass after the change"
+    NEEDS_NETWORK = "its tests need the network"
     TESTS_NOT_RUN = "none of its changed tests is run"
     BASE_NOT_RED = "its tests pass before the change"
     WRONG_RED = "its tests fail before the change for another reason"
