@@ -81,6 +81,15 @@ def test_the_commits_of_a_merge_say_it_where_its_message_does_not() -> None:
     assert found.source == "commits"
 
 
+def test_which_branch_was_merged_and_which_issue_is_closed_is_not_part_of_what_is_wanted() -> None:
+    merge = "Merge pull request #75 from someone/issue-56-version-option"
+    wanted = "resolves #56 respect another name of the version option"
+    found = words(f"{merge}\n\n{wanted}", subjects=(wanted, merge))
+
+    assert found.title == "Respect another name of the version option"
+    assert (found.details, found.steps) == ((), ())
+
+
 def test_trailers_file_lists_and_patches_are_left_out() -> None:
     message = (
         "Close files on errors\n\nA failed read left the file open.\n\n"

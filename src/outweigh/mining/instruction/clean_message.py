@@ -60,6 +60,7 @@ _PAST = {
 }  # fmt: skip
 _VERBS = frozenset([*_VERB_LIST.split(), *(word.lower() for word in _PAST.values())])
 _PREFIXES = {"fix": "Fix ", "bugfix": "Fix ", "hotfix": "Fix ", "feat": "Add ", "feature": "Add "}
+_CLOSING = re.compile(r"^(?:close|resolve)[sd]?:?\s+#\d+\b[\s:,.-]*(?=\w)", re.IGNORECASE)
 _LONGEST_MESSAGE = 20_000
 
 
@@ -78,6 +79,11 @@ def message_parts(message: str) -> Iterator[str]:
 def _is_noise(line: str) -> bool:
     bare = re.sub(r"^[*-]\s+", "", line)
     return bool(_BOILERPLATE.match(bare) or _TRAILER.match(bare) or _FILE_LINE.match(bare))
+
+
+def is_boilerplate(line: str) -> bool:
+    """Whether a line is what git or a forge writes by itself, such as the subject of a merge."""
+    return bool(_BOILERPLATE.match(line.strip()))
 
 
 def is_file_name(line: str) -> bool:
@@ -113,7 +119,7 @@ def list_points(block: str) -> Iterator[str]:
 
 def clean_line(line: str) -> str:
     """A line without numbers of issues, hashes and emoji."""
-    text = _EMOJI.sub("", line.strip())
+    text = _CLOSING.sub("", _EMOJI.sub("", line.strip()))
     shorter = _NUMBER.sub("", text)
     if shorter != text:
         shorter = _DANGLING.sub("", shorter)

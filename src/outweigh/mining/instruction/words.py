@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.instruction.clean_message import (
     clean_line,
+    is_boilerplate,
     is_file_name,
     list_points,
     message_parts,
@@ -81,7 +82,7 @@ def _from_message(changed: ChangedCode, entries: list[str]) -> ChangeWords | Non
     paragraphs = list(_telling_parts(changed.message))
     lines = [line for line in paragraphs[:1] if not _says_nothing(line)]
     rest = [part for part in paragraphs[1:] if not _says_nothing(part)]
-    subjects = map(clean_line, changed.subjects)
+    subjects = [clean_line(subject) for subject in changed.subjects if not is_boilerplate(subject)]
     inner = [readable_title(subject) for subject in subjects if subject and not _says_nothing(subject)]
     origin = "message and changelog" if entries else "message"
     if lines:
