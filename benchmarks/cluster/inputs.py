@@ -17,7 +17,8 @@ class ClusterInputs:
     """A plan, the hosts that make it, what a trial needs, and what breaks.
 
     `trial_seconds` is the mean of a log-normal distribution, `trial_spread` its standard deviation in logarithms; cost
-    and tokens of a trial are proportional to its time. Rates of `NEVER` mean that nothing of the kind happens.
+    and tokens of a trial are proportional to its time. Rates of `NEVER` mean that nothing of the kind happens. With
+    `is_setting` the limit of tokens is `tokens_per_minute` of the suite: waiting is not timed, and starts keep to it.
     """
 
     tasks: int = 50_000
@@ -47,6 +48,7 @@ class ClusterInputs:
     cut_spread: float = 1.5
 
     tokens_per_minute: float = NEVER
+    is_setting: bool = False
     agents_give_up: bool = False
     refusals_before_giving_up: int = 10
     retry_after_seconds: float = 60.0

@@ -13,8 +13,10 @@ from outweigh.cli.progress import RunProgress
 from outweigh.engine.batch import Batch, BatchSettings, EndReason
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind, EventListener
+from outweigh.engine.executor import AttemptExecutor
 from outweigh.engine.experiment import FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS, RunLooks
 from outweigh.engine.failure_streak import SAME_FAILURES
+from outweigh.engine.token_pace import PacedExecutor
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.model.suite import LimitsSpec
 
@@ -73,8 +75,11 @@ def simulate(
         if listen is not None:
             listen(event)
 
+    executor: AttemptExecutor = cluster
+    if cluster.inputs.is_setting:
+        executor = PacedExecutor(cluster, int(cluster.inputs.tokens_per_minute), cluster.token_use, note)
     batch = Batch(
-        executor=cluster,
+        executor=executor,
         settings=BatchSettings(
             retries=LimitsSpec().retries,
             first_backoff_seconds=FIRST_BACKOFF_SECONDS,

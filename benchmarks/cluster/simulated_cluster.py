@@ -21,6 +21,7 @@ from benchmarks.cluster.inputs import ARTIFACT_BYTES, INLINE_BYTES, NEVER, Clust
 from benchmarks.cluster.token_share import TokenShare
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.executor import DoneFutures
+from outweigh.engine.token_pace import TokenUse
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.run_record import RunRecord
@@ -54,6 +55,8 @@ class ClusterTotals:
     shared_bytes: int = 0
     running_seconds: float = 0.0
     slot_seconds: float = 0.0
+    held_seconds: float = 0.0
+    tokens: float = 0.0
     most_tokens_per_minute: float = 0.0
     most_results_in_a_second: int = 0
 
@@ -107,6 +110,10 @@ class SimulatedCluster:
         """The simulated seconds since the start."""
         return self._time
 
+    def token_use(self) -> TokenUse:
+        """What all attempts took so far, as gateways would report it."""
+        return TokenUse(tokens={"provider": int(self.totals.tokens)}, held_seconds=self.totals.held_seconds)
+
     def close(self) -> None:
         """A batch closes its executor when nothing runs any more."""
 
@@ -134,11 +141,13 @@ class SimulatedCluster:
 
     def _pass_time(self, seconds: float) -> None:
         if seconds > 0:
-            self._share.pass_seconds(seconds)
             self._time += seconds
             self.totals.running_seconds += seconds * self._running
             self.totals.slot_seconds += seconds * self._slots
+            self.totals.held_seconds += seconds * self._running * self._share.waiting
+            self.totals.tokens += seconds * self._share.tokens_per_minute / 60
             self.totals.most_tokens_per_minute = max(self.totals.most_tokens_per_minute, self._share.tokens_per_minute)
+            self._share.pass_seconds(seconds)
 
     def _at(self, when: float, do: Callable[[], None]) -> None:
         heappush(self._agenda, (when, next(self._numbers), do))
@@ -266,6 +275,9 @@ class SimulatedCluster:
         self.totals.begun += 1
         self.totals.last_start = self._time
         self.totals.image_pulls += host.pull(attempt.planned.trial.task_id)
+        if self.inputs.is_setting:
+            self._share.add(attempt, min(attempt.seconds, self.inputs.timeout_seconds), attempt.patience)
+            return
         self._share.add(attempt, attempt.seconds, attempt.patience)
         self._at(self._time + self.inputs.timeout_seconds, lambda: self._time_out(attempt))
 
@@ -276,6 +288,8 @@ class SimulatedCluster:
             self._finish(attempt, Status.INFRA_ERROR, "HTTP 429: too many tokens per minute", FailureKind.RATE_LIMITED)
         elif attempt.fails:
             self._finish(attempt, Status.INFRA_ERROR, "SandboxError: the sandbox did not start", None)
+        elif self.inputs.is_setting and attempt.seconds > self.inputs.timeout_seconds:
+            self._time_out(attempt)
         else:
             self._finish(attempt, Status.COMPLETED, None, None)
 

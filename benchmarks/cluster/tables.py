@@ -112,21 +112,29 @@ def _away_rows() -> Iterator[Sequence[str]]:
 def _token_rows() -> Iterator[Sequence[str]]:
     few = replace(_QUIET, tasks=1_000)
     of_limit = round(PROVIDER_TOKENS / 60 / (few.tokens_per_trial / few.trial_seconds))
-    for limit, slots, gives_up in (
-        (NEVER, 6_944, False),
-        (PROVIDER_TOKENS, 6_944, True),
-        (PROVIDER_TOKENS, 6_944, False),
-        (PROVIDER_TOKENS, of_limit, False),
+    for limit, slots, way in (
+        (NEVER, 6_944, ""),
+        (PROVIDER_TOKENS, 6_944, "each agent alone"),
+        (PROVIDER_TOKENS, 6_944, "waiting is timed"),
+        (PROVIDER_TOKENS, of_limit, "waiting is timed"),
+        (PROVIDER_TOKENS, 6_944, "`tokens_per_minute`"),
     ):
         hosts = slots // few.slots_per_host
-        inputs = replace(few, tokens_per_minute=limit, agents_give_up=gives_up, hosts=hosts)
+        inputs = replace(
+            few,
+            tokens_per_minute=limit,
+            agents_give_up=way == "each agent alone",
+            is_setting=way == "`tokens_per_minute`",
+            hosts=hosts,
+        )
         seen = _run(inputs)
         totals, filled = seen.totals, hosts * few.slots_per_host
-        shown = "none" if limit == NEVER else f"{limit / 1e6:.0f} million" + (", each agent alone" if gives_up else "")
+        at_once = min(filled, of_limit) if inputs.is_setting else filled
+        shown = "none" if limit == NEVER else f"{limit / 1e6:.0f} million, {way}"
         yield (
             shown,
             f"{filled:,}",
-            f"{DAY * (totals.begun - filled) / totals.last_start * totals.completed / totals.begun:,.0f}",
+            f"{DAY * (totals.begun - at_once) / totals.last_start * totals.completed / totals.begun:,.0f}",
             f"{totals.timed_out / totals.begun:.0%}",
             f"{1 - (totals.timed_out + totals.completed) / totals.begun:.0%}",
             _dollars(totals.paid_usd / totals.completed),

@@ -36,6 +36,11 @@ class TokenShare(Generic[Agent]):
         return self._work
 
     @property
+    def waiting(self) -> float:
+        """The share of their time that agents wait for tokens now."""
+        return 1.0 - self._speed
+
+    @property
     def tokens_per_minute(self) -> float:
         """What all that run take from the provider now."""
         return 60 * self._running * self._tokens_per_second * self._speed

@@ -142,3 +142,16 @@ def test_a_seed_gives_one_result() -> None:
     assert first[1] == again[1]
     assert replace(first[0], lead_seconds=0.0) == replace(again[0], lead_seconds=0.0)
     assert first[1] != other[1]
+
+
+def test_a_suite_that_states_the_limit_has_no_more_time_outs_and_no_more_runs_at_once_than_it_serves() -> None:
+    scarce = replace(CALM, tasks=50, tokens_per_minute=44_400.0)  # ten agents at once, where 32 have a place
+
+    free, _ = run(replace(scarce, tokens_per_minute=NEVER))
+    timed, _ = run(scarce)
+    limited, _ = run(replace(scarce, is_setting=True))
+
+    assert limited.totals.timed_out == free.totals.timed_out < timed.totals.timed_out
+    assert limited.totals.paid_usd == pytest.approx(free.totals.paid_usd)
+    assert limited.totals.running_seconds / limited.seconds < 14
+    assert limited.totals.completed / limited.seconds > 0.9 * 10 / CALM.trial_seconds
