@@ -119,7 +119,7 @@ class ArmTable(Struct, frozen=True, kw_only=True):
         kept: dict[str, TaskSums] = self.kept.setdefault("sums", {})
         if name not in kept:
             kept[name] = self._add_up(name, column_of)
-            if self.parts and len(kept) > _KEPT_SUMS:
+            if (self.parts and len(kept) > _KEPT_SUMS) or (self.joined is not None and len(kept) > 1):
                 del kept[next(iter(kept))]
         return kept[name]
 
@@ -376,10 +376,18 @@ JudgesOf = Callable[[Score], frozenset[JudgeCount]]
 
 def task_moments(arm: ArmTable, metric: str, *, logs: bool) -> TaskMoments:
     """Mean, variance and number of the runs that know the metric, for every task of the arm."""
-    sums = arm.sums(metric, logs=logs)
     return TaskMoments(
-        means=lambda: sums.means, variances=partial(_variances, arm, metric, logs=logs), counts=sums.counts
+        means=lambda: arm.sums(metric, logs=logs).means,
+        variances=partial(_variances, arm, metric, logs=logs),
+        counts=lambda: arm.sums(metric, logs=logs).counts,
     )
+
+
+def shared_moments(arm: ArmTable, metric: str, shared: Index, *, logs: bool) -> TaskMoments:
+    """The same for the tasks at these places; where all are, nothing is copied."""
+    moments = task_moments(arm, metric, logs=logs)
+    is_all = len(shared) == len(arm.tasks) and np.array_equal(shared, np.arange(len(shared)))
+    return moments if is_all else moments.select(shared)
 
 
 def _variances(arm: ArmTable, metric: str, *, logs: bool) -> Column:

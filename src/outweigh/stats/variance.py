@@ -15,6 +15,8 @@ from outweigh.stats.distributions import t_quantile
 from outweigh.stats.estimate import Estimate, Interval, Unit
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+_Chosen = NDArray[np.intp] | NDArray[np.bool_]
 
 _UNEVEN_SIZES = 0.5  # coefficient of variation above which CR1 with C − 1 degrees of freedom is too narrow
 _FEW_CLUSTERS = 10
@@ -137,15 +139,24 @@ def _estimate(
 class TaskMoments:
     """One arm's runs, task by task: mean, sample variance (NaN below two runs) and count.
 
-    Means and variances may be given as what computes them, because few ask for them, and large suites have millions.
+    Each may be given as what computes it, because few ask for them, and large suites have millions.
     """
 
     def __init__(
-        self, *, means: Floats | Callable[[], Floats], variances: Floats | Callable[[], Floats], counts: NDArray[np.int64]
+        self,
+        *,
+        means: Floats | Callable[[], Floats],
+        variances: Floats | Callable[[], Floats],
+        counts: Counts | Callable[[], Counts],
     ) -> None:
         self._means = means
         self._variances = variances
-        self.counts = counts
+        self._counts = counts
+
+    @property
+    def counts(self) -> Counts:
+        """How many runs of every task there are."""
+        return self._counts() if callable(self._counts) else self._counts
 
     @property
     def means(self) -> Floats:
@@ -159,16 +170,22 @@ class TaskMoments:
             self._variances = self._variances()
         return self._variances
 
-    def select(self, keep: NDArray[np.intp] | NDArray[np.bool_]) -> "TaskMoments":
+    def select(self, keep: _Chosen | Callable[[], _Chosen]) -> "TaskMoments":
         """The moments of some tasks only, by place or by mask."""
+
+        def chosen() -> _Chosen:
+            return keep() if callable(keep) else keep
+
         return TaskMoments(
-            means=lambda: self.means[keep], variances=lambda: self.variances[keep], counts=self.counts[keep]
+            means=lambda: self.means[chosen()],
+            variances=lambda: self.variances[chosen()],
+            counts=lambda: self.counts[chosen()],
         )
 
     def scaled(self, factor: float) -> "TaskMoments":
         """The moments of all runs times a factor."""
         return TaskMoments(
-            means=lambda: self.means * factor, variances=lambda: self.variances * factor**2, counts=self.counts
+            means=lambda: self.means * factor, variances=lambda: self.variances * factor**2, counts=lambda: self.counts
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from heapq import merge
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar, overload
@@ -19,7 +19,7 @@ from outweigh.model.failure import Status
 from outweigh.model.run_record import AgentKind
 from outweigh.model.usage import CostProvenance
 from outweigh.score.run_score import Score
-from outweigh.store.dataset_rows import ScoreReader
+from outweigh.store.dataset_rows import STARTED_AT, ScoreReader
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -61,6 +61,8 @@ class PartFile:
             return None
         if known.null_count == rows.num_rows:
             return (None,)
+        if field == STARTED_AT:  # to make moments of what the file says loads pandas, where that is installed
+            return None
         if known.null_count or not known.has_min_max or known.min != known.max:
             return None
         return (known.min,)
@@ -148,8 +150,7 @@ class DatasetReader:
         for kept, found in self._kept.setdefault(part, []):
             if kept.equals(names):
                 return found
-        # pyarrow's own way to a list takes twenty times as long.
-        found = tuple(names.to_numpy(zero_copy_only=False).tolist())
+        found = tuple(_texts(names))
         self._kept[part].append((names, found))
         return found
 
@@ -282,14 +283,14 @@ class StoredRuns(Sequence[Score]):
         column = group.file.read(group.number, [TASK], [TASK]).column(0).unify_dictionaries().combine_chunks()
         if hasattr(column, "chunks"):
             column = column.chunk(0)
-        codes = column.indices.to_numpy(zero_copy_only=False)
+        codes = _as_array(column.indices)
         starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1])
         first = codes[starts]
         if not (np.diff(first) > 0).all() and len(np.unique(first)) != len(first):
             raise EvidenceError(
                 f"{group.file.path} cannot be read as part of a dataset: its runs are not in the order of their tasks."
             )
-        names = self._reader.share(self._part, column.dictionary.take(column.indices.take(starts)))
+        names = self._reader.share(self._part, column.dictionary.take(column.indices.take(_indices(starts))))
         return TaskRows(names, np.diff(starts, append=len(codes)).astype(np.intp, copy=False))
 
     def counts(self, field: str) -> Counter[Any]:
@@ -336,6 +337,14 @@ def sum_counts(found: Sequence[Counter[Any]]) -> Counter[Any]:
     return total
 
 
+def _indices(places: Index) -> Any:
+    """Places as pyarrow wants them. To make an array of them in its usual way loads pandas, where that is installed."""
+    import pyarrow  # noqa: PLC0415 - heavy, and only datasets need it
+
+    numbers = np.ascontiguousarray(places, dtype=np.int64)
+    return pyarrow.Array.from_buffers(pyarrow.int64(), len(numbers), [None, pyarrow.py_buffer(numbers)])
+
+
 class RunsByTask(Mapping[str, int]):
     """How many runs each task has. They are counted when somebody asks, because hardly anybody does."""
 
@@ -354,11 +363,41 @@ class RunsByTask(Mapping[str, int]):
 
 def _as_numbers(column: Any) -> Numbers:
     """Numbers with NaN where there is none; moments in seconds."""
-    if hasattr(column.type, "tz"):
-        seconds: Numbers = column.cast("int64").to_numpy(zero_copy_only=False) / _MICROSECONDS
-        return seconds
-    found: Numbers = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return found
+    is_moment = hasattr(column.type, "tz")
+    pieces = [_as_floats(chunk.cast("int64") if is_moment else chunk) for chunk in column.chunks]
+    found = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0), *pieces])
+    return found / _MICROSECONDS if is_moment else found
+
+
+def _as_floats(chunk: Any) -> Numbers:
+    if str(chunk.type) == "bool":
+        chunk = chunk.cast("uint8")
+    found = _as_array(chunk).astype(np.float64, copy=False)
+    if not chunk.null_count:
+        return found
+    known = np.unpackbits(np.frombuffer(chunk.buffers()[0], np.uint8), bitorder="little")
+    return np.where(known[chunk.offset : chunk.offset + len(chunk)], found, np.nan)
+
+
+def _as_array(chunk: Any) -> NDArray[Any]:
+    """The numbers as they lie in memory. pyarrow's own way to an array loads pandas, where that is installed."""
+    kind = np.dtype("float64" if str(chunk.type) == "double" else str(chunk.type))
+    return np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
+
+
+def _texts(names: Any) -> Iterator[str]:
+    """Texts one by one; pyarrow's own way to a list takes ten times as long."""
+    if not len(names):
+        return
+    _, places, content = names.buffers()
+    ends = np.frombuffer(places, np.int32, len(names) + 1, 4 * names.offset).tolist()
+    whole = b"" if content is None else content.slice(ends[0], ends[-1] - ends[0]).to_pybytes()
+    first = ends[0]
+    if whole.isascii():
+        text = whole.decode()
+        yield from (text[start - first : end - first] for start, end in pairwise(ends))
+    else:
+        yield from (whole[start - first : end - first].decode() for start, end in pairwise(ends))
 
 
 _MICROSECONDS = 10**6
@@ -398,5 +437,5 @@ def _encoded(column: Any) -> tuple[list[Any], Codes]:
         names = [*chunk.dictionary.to_pylist(), *([None] if chunk.null_count else [])]
         mapped = np.array([places.setdefault(name, len(places)) for name in names], dtype=np.int32)
         codes = chunk.indices.fill_null(len(names) - 1) if chunk.null_count else chunk.indices
-        pieces.append(mapped[codes.to_numpy(zero_copy_only=False)])
+        pieces.append(mapped[_as_array(codes)])
     return list(places), np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int32)

@@ -107,7 +107,7 @@ def _sum_of_gates(samples: Sequence[GateSample]) -> GateSample:
 def _shared_tasks(samples: Sequence[GateSample]) -> tuple[tuple[str, ...], list[Column]]:
     """The tasks that every gate knows, and each gate's benefits on them."""
     first = samples[0].tasks
-    if all(sample.tasks == first for sample in samples):
+    if all(sample.tasks is first or sample.tasks == first for sample in samples):
         return first, [sample.benefits for sample in samples]
     others = [set(sample.tasks) for sample in samples[1:]]
     tasks = tuple(task for task in first if all(task in known for known in others))

@@ -77,7 +77,7 @@ def _task_mean(arm: ArmTable, metric: str, tasks: Sequence[str]) -> float | None
         return None
     if not tasks:
         return None
-    if tasks == arm.tasks:
+    if tasks is arm.tasks or tasks == arm.tasks:
         return float(np.mean(arm.mean_per_task(metric)))
     means = dict(zip(arm.tasks, arm.mean_per_task(metric).tolist(), strict=True))
     return float(np.mean([means[task] for task in tasks]))

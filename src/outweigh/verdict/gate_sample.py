@@ -15,9 +15,10 @@ from outweigh.compare.arm_table import (
     TaskSums,
     align_tasks,
     select_tasks,
-    task_moments,
+    shared_moments,
     with_column,
 )
+from outweigh.compare.run_columns import find_tasks
 from outweigh.stats.means import suite_error
 from outweigh.stats.sample import has_no_spread
 from outweigh.stats.variance import TaskMoments, cluster_errors, sum_clusters
@@ -72,23 +73,27 @@ class GateSample(Struct, frozen=True, kw_only=True, eq=False):
         """What a saving may add to the total, on the scale of the benefits: 10 %, within margin and tolerance."""
         return min(self.tolerance_limit, max(self.limit, self.gated.on_scale(TOTAL_TOLERANCE)))
 
-    def without(self, place: int) -> "GateSample":
-        """The same gate with one task left out."""
+    def without(self, place: int, tasks: tuple[str, ...] | None = None) -> "GateSample":
+        """The same gate with one task left out; `tasks` are the others, where somebody has them already."""
         left_out, total = self.tasks[place], self.total
+        tasks = self.tasks[:place] + self.tasks[place + 1 :] if tasks is None else tasks
         if total is not None and total.tasks is self.tasks:
-            total = total.without(place)
-        elif total is not None and left_out in total.tasks:
-            total = total.without(total.tasks.index(left_out))
-        keep = np.arange(len(self.benefits)) != place
+            total = total.without(place, tasks)
+        elif total is not None and (found := find_tasks(total.tasks, [left_out])[0]) is not None:
+            total = total.without(found)
         families = self.families
+
+        def keep() -> NDArray[np.bool_]:
+            return np.arange(len(self.tasks)) != place
+
         return replace(
             self,
-            tasks=self.tasks[:place] + self.tasks[place + 1 :],
-            benefits=self.benefits[keep],
+            tasks=tasks,
+            benefits=np.delete(self.benefits, place),
             families=None if families is None else families[:place] + families[place + 1 :],
             noise=None
             if self.noise is None
-            else (select_tasks(self.noise[0], keep), select_tasks(self.noise[1], keep)),
+            else (self.noise[0].select(keep), self.noise[1].select(keep)),
             total=total,
         )
 
@@ -109,14 +114,15 @@ def sample_gate(
     A resource that is 0 in every run of a task in both arms is the same there.
     """
     rows, logs = align_tasks(baseline, candidate), gated.scale is EffectScale.RATIO
-    before = select_tasks(task_moments(baseline, gated.metric, logs=logs), rows[:, 0])
-    after = select_tasks(task_moments(candidate, gated.metric, logs=logs), rows[:, 1])
+    before = shared_moments(baseline, gated.metric, rows[:, 0], logs=logs)
+    after = shared_moments(candidate, gated.metric, rows[:, 1], logs=logs)
     # The mean log of a task with a zero is minus infinity, on one side or on both.
     with np.errstate(invalid="ignore"):
         differences = after.means - before.means
     amounts = _amounts(gated.metric, baseline, candidate, rows) if logs else None
     if amounts is not None:
-        differences = np.where((amounts[0].means == 0) & (amounts[1].means == 0), 0.0, differences)
+        zeros = [arm.means == 0 for arm in amounts]
+        differences = np.where(zeros[0] & zeros[1], 0.0, differences) if zeros[0].any() else differences
     known = np.isfinite(differences)
     benefits = -differences[known] if logs else differences[known]
     names = names_of_rows(baseline, rows[:, 0])
@@ -148,8 +154,8 @@ def _some(names: tuple[str, ...], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
 
 def _amounts(metric: str, baseline: ArmTable, candidate: ArmTable, rows: Index) -> tuple[TaskMoments, TaskMoments]:
     """The metric itself, not its logs, for the tasks that both arms ran."""
-    before = select_tasks(task_moments(baseline, metric, logs=False), rows[:, 0])
-    return before, select_tasks(task_moments(candidate, metric, logs=False), rows[:, 1])
+    before = shared_moments(baseline, metric, rows[:, 0], logs=False)
+    return before, shared_moments(candidate, metric, rows[:, 1], logs=False)
 
 
 def _with_total(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from outweigh.compare.run_columns import find_tasks
 from outweigh.verdict.decision import Decision, Sensitivity
 from outweigh.verdict.evidence_rule import CandidateTests
 from outweigh.verdict.gate_sample import GateSample
@@ -108,15 +109,11 @@ def _tasks_that_decide(
     decide: Callable[[Sequence[GateSample], str], Decision],
 ) -> Mapping[str, Decision]:
     """Tasks whose absence alone would have led to another decision."""
-    places = [{task: place for place, task in enumerate(gate.tasks)} for gate in gates]
     tried: dict[str, Decision] = {}
 
     def changes(task: str) -> bool:
         if task not in tried:
-            left = [
-                gate.without(place[task]) if task in place else gate for gate, place in zip(gates, places, strict=True)
-            ]
-            tried[task] = decide(left, task)
+            tried[task] = decide(list(_without(gates, task)), task)
         return tried[task] is not decision
 
     for task in suspects:
@@ -128,6 +125,19 @@ def _tasks_that_decide(
             if harmless == HARMLESS:
                 break
     return {task: left for task, left in tried.items() if left is not decision}
+
+
+def _without(gates: Sequence[GateSample], task: str) -> Iterator[GateSample]:
+    """The gates with one task left out. Those about the same tasks share what is left of them."""
+    found: list[tuple[tuple[str, ...], int | None, tuple[str, ...]]] = []
+    for gate in gates:
+        known = next((each for each in found if each[0] is gate.tasks), None)
+        if known is None:
+            place = find_tasks(gate.tasks, [task])[0]
+            others = () if place is None else gate.tasks[:place] + gate.tasks[place + 1 :]
+            known = gate.tasks, place, others
+            found.append(known)
+        yield gate if known[1] is None else gate.without(known[1], known[2])
 
 
 def _from_outside_in(gates: Sequence[GateSample]) -> Iterator[list[str]]:
