@@ -210,7 +210,7 @@ def tabulate_arm(
 ) -> ArmTable:
     """Lay an arm out as columns, dropping nothing: what is not counted goes to `excluded`."""
     if isinstance(scores, StoredAttempts):
-        return tabulate_stored(name, scores, {}, metrics)
+        return tabulate_stored(name, scores, None, metrics)
     runs, _ = ScoredRuns(scores).apart
     composites = {
         "composite": partial(_of_every_run, runs, composite),
@@ -465,9 +465,7 @@ def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
     return np.array(shared, dtype=np.intp).reshape(-1, 2)
 
 
-def reduce_together(
-    one: ArmTable, other: ArmTable, reduce: Callable[[ArmTable, ArmTable], _Result]
-) -> list[_Result]:
+def reduce_together(one: ArmTable, other: ArmTable, reduce: Callable[[ArmTable, ArmTable], _Result]) -> list[_Result]:
     """Reduce the parts of two arms, of which each has the same tasks, or both arms where one has no parts."""
     if one.parts and other.parts and isinstance(one.runs, StoredParts):
         return one.runs.map(reduce, one.parts, other.parts)
@@ -481,10 +479,11 @@ def same_tasks(one: ArmTable, other: ArmTable) -> bool:
 
 def _align_parts(baseline: ArmTable, candidate: ArmTable) -> Index:
     """A task is in the same part of both arms."""
-    found, starts = [np.zeros((0, 2), dtype=np.intp)], np.zeros(2, dtype=np.intp)
+    starts: Index = np.zeros(2, dtype=np.intp)
+    found: list[Index] = [np.zeros((0, 2), dtype=np.intp)]
     for parts in zip(baseline.parts, candidate.parts, strict=True):
         found.append(align_tasks(*parts) + starts)
-        starts = starts + [len(part.tasks) for part in parts]
+        starts = starts + np.array([len(part.tasks) for part in parts], dtype=np.intp)
     return np.concatenate(found)
 
 

@@ -206,7 +206,7 @@ class Pairing:
             return [action(self._rows, baseline, candidate)]
         # Rows of large arms are found again, which takes less than to keep them.
         return reduce_together(
-            baseline, candidate, lambda *parts: action(_paired_rows(*parts, self._places), *parts)
+            baseline, candidate, lambda one, other: action(_paired_rows(one, other, self._places), one, other)
         )
 
 
@@ -456,9 +456,7 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
     alone = tasks_of_lost_runs((baseline, candidate))
     same = same_tasks(baseline, candidate) and not any(alone)
     names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
-    sides = [
-        ArmTasks(arm, places_among(names, arm.tasks), arm.lost_per_task(names)) for arm in (baseline, candidate)
-    ]
+    sides = [ArmTasks(arm, places_among(names, arm.tasks), arm.lost_per_task(names)) for arm in (baseline, candidate)]
     return ComparedTasks(names, sides[0], sides[1])
 
 

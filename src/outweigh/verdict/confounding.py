@@ -68,7 +68,7 @@ def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
     if field is None:
         return None
     ranks = _ranks(baseline, candidate, field)
-    found = reduce_together(baseline, candidate, lambda *parts: _order_of_part(*parts, field, ranks))
+    found = reduce_together(baseline, candidate, lambda one, other: _order_of_part(one, other, field, ranks))
     lag, within = _lag(baseline, candidate, field, found), _lag_within_tasks([part.within for part in found])
     if lag is not None and abs(lag) > ORDER_TOLERANCE:
         place = ""
@@ -94,7 +94,9 @@ class _Order(NamedTuple):
 def _clock(baseline: ArmTable, candidate: ArmTable) -> str | None:
     """What says when the runs of both arms took place: the clock, or their position where an arm has none."""
     for field in ("started_at", "position"):
-        if all(any(arm.each_part(lambda part: bool(len(_moments(part, field).times)))) for arm in (baseline, candidate)):
+        if all(
+            any(arm.each_part(lambda part: bool(len(_moments(part, field).times)))) for arm in (baseline, candidate)
+        ):
             return field
     return None
 
@@ -121,7 +123,8 @@ def _order_of_part(baseline: ArmTable, candidate: ArmTable, field: str, ranks: C
 
 def _lag(baseline: ArmTable, candidate: ArmTable, field: str, found: Sequence[_Order]) -> float | None:
     """How far one arm came after the other, from -1 to 1. Runs of the same rank are told apart where that matters."""
-    before, after = (np.sum([part[side] for part in found], axis=0).astype(np.float64) for side in range(2))
+    before = np.sum([part.earlier for part in found], axis=0).astype(np.float64)
+    after = np.sum([part.later for part in found], axis=0).astype(np.float64)
     pairs = before.sum() * after.sum()
     below = np.cumsum(before) - before
     lag = float((after * (below - (before.sum() - below - before))).sum() / pairs)

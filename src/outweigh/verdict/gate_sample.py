@@ -84,16 +84,15 @@ class GateSample(Struct, frozen=True, kw_only=True, eq=False):
         families = self.families
 
         def keep() -> NDArray[np.bool_]:
-            return np.arange(len(self.tasks)) != place
+            others: NDArray[np.bool_] = np.arange(len(self.tasks)) != place
+            return others
 
         return replace(
             self,
             tasks=tasks,
             benefits=np.delete(self.benefits, place),
             families=None if families is None else families[:place] + families[place + 1 :],
-            noise=None
-            if self.noise is None
-            else (self.noise[0].select(keep), self.noise[1].select(keep)),
+            noise=None if self.noise is None else (self.noise[0].select(keep), self.noise[1].select(keep)),
             total=total,
         )
 

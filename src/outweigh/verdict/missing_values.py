@@ -73,7 +73,7 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
         counts[self.places], amounts[self.places] = sums.counts, sums.sums
         return TaskSums(counts=counts, sums=amounts)
 
-    def _filled_sums(self, metric: str, end: Column, worst: bool, logs: bool) -> TaskSums:  # noqa: FBT001 - bound by place
+    def _filled_sums(self, metric: str, end: Column, worst: bool, logs: bool) -> TaskSums:
         sums = self._over_all(
             self.arm.sums_of(
                 f"{metric} {worst} {logs}",
@@ -88,14 +88,14 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
         found[some] += lacking[some] * (_log(end[some]) if logs else end[some])
         return TaskSums(counts=sums.counts + lacking, sums=found)
 
-    def _filled_column(self, metric: str, end: Column, worst: bool) -> Column:  # noqa: FBT001 - bound by place
+    def _filled_column(self, metric: str, end: Column, worst: bool) -> Column:
         column = _with_ends(self.arm, metric, worst)
         return np.concatenate(
             [np.where(np.isnan(column), end[self.places[self.arm.task_of]], column), end[self._absent]]
         )
 
 
-def _with_ends(arm: ArmTable, metric: str, worst: bool) -> Column:  # noqa: FBT001 - bound by place
+def _with_ends(arm: ArmTable, metric: str, worst: bool) -> Column:
     """A column with the worst or the best end of values that are estimated."""
     column = arm.columns[metric]
     if metric not in arm.ranges:
@@ -175,7 +175,9 @@ def find_missing_values(
     limits = {metric: _limits(arms, metric) for metric in metrics}
     lacking = {metric: sum(_missing(arm, metric, limits[metric][0]) for arm in arms) for metric in metrics}
     counts = {gate.gated.name: max(lacking[metric] for metric in _parts(gate)) for gate in gates}
-    estimated = {gate.gated.name: max(_estimated((baseline, candidate), metric) for metric in _parts(gate)) for gate in gates}
+    estimated = {
+        gate.gated.name: max(_estimated((baseline, candidate), metric) for metric in _parts(gate)) for gate in gates
+    }
     if not any((*counts.values(), *estimated.values())):
         return None
     in_families = any(gate.families is not None for gate in gates)

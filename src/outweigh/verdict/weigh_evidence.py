@@ -198,7 +198,9 @@ def _turned_by_failures(
     if failed is None:
         return None
     arms = failed.baseline_table, failed.candidate_table
-    has_families = any(gate.families is not None for gate in (*samples[0], *([] if watched is None else [watched.sample])))
+    has_families = any(
+        gate.families is not None for gate in (*samples[0], *([] if watched is None else [watched.sample]))
+    )
     families = families_of_all_runs(*arms) if has_families else None
 
     def again(gate: GateSample) -> GateSample:
