@@ -84,8 +84,10 @@ def first(world: list[Drawn], tasks: int) -> list[GateSample]:
         sample = gate(sign * (arms[1].means - arms[0].means), name=name, noise=(arms[0], arms[1]))
         if name != "pass_rate":
             ours, theirs = (np.exp(arm[:, :tasks]).mean(axis=0) for arm in (before, after))
-            spread = {"variances": arms[0].variances, "counts": arms[0].counts}
-            noise = [TaskMoments(means=amounts / amounts.mean(), **spread) for amounts in (ours, theirs)]
+            noise = [
+                TaskMoments(means=amounts / amounts.mean(), variances=arms[0].variances, counts=arms[0].counts)
+                for amounts in (ours, theirs)
+            ]
             total = replace(sample, benefits=total_benefits(ours, theirs), noise=(noise[0], noise[1]))
             sample = replace(sample, total=total)
         gates.append(sample)

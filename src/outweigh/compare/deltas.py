@@ -206,7 +206,7 @@ class Pairing:
             return [action(self._rows, baseline, candidate)]
         # Rows of large arms are found again, which takes less than to keep them.
         return reduce_together(
-            baseline, candidate, lambda one, other: action(_paired_rows(one, other, self._places), one, other)
+            baseline, candidate, lambda *parts: action(_paired_rows(parts[0], parts[1], self._places), *parts)
         )
 
 

@@ -3,6 +3,7 @@ cache, or where costs come from.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import sqrt
 from typing import NamedTuple
@@ -94,11 +95,14 @@ class _Order(NamedTuple):
 def _clock(baseline: ArmTable, candidate: ArmTable) -> str | None:
     """What says when the runs of both arms took place: the clock, or their position where an arm has none."""
     for field in ("started_at", "position"):
-        if all(
-            any(arm.each_part(lambda part: bool(len(_moments(part, field).times)))) for arm in (baseline, candidate)
-        ):
+        known = [any(arm.each_part(partial(_has_moments, field=field))) for arm in (baseline, candidate)]
+        if all(known):
             return field
     return None
+
+
+def _has_moments(arm: ArmTable, *, field: str) -> bool:
+    return len(_moments(arm, field).times) > 0
 
 
 def _ranks(baseline: ArmTable, candidate: ArmTable, field: str) -> Column:
