@@ -262,6 +262,18 @@ def test_parts_hold_whole_tasks_in_order(dataset: Path) -> None:
     assert all(part.last_task < later.first_task for part, later in pairwise(parts))
 
 
+def test_parts_of_single_tasks_give_the_verdict_of_all_tasks_together(tmp_path: Path) -> None:
+    suite = RandomSuite(7)
+    suite.has |= dict.fromkeys(("lost", "retries", "absent", "clocks", "timeouts", "unknown costs"), True)
+    suite.has["judges"] = False
+    lines, small = written(tmp_path / "small", records := suite.records(), part_runs=1)
+    _, whole = written(tmp_path / "whole", records, part_runs=10**6)
+
+    assert len(read_manifest(whole).parts) == 1 < len(read_manifest(small).parts)
+    pages = [answer(partial(verdict_page, path, {})) for path in (lines, small, whole)]
+    assert differences(pages[0], pages[1]) == differences(pages[0], pages[2]) == []
+
+
 def test_other_programs_find_typed_columns_in_which_unknown_is_null(tmp_path: Path) -> None:
     _, dataset = written(tmp_path, [a_run(repeat=1), a_run(repeat=2, cost=UNKNOWN_COST)])
 

@@ -6,7 +6,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from outweigh.compare.run_columns import JoinedRuns, count_values, join_runs, names_of, numbers_of
+from outweigh.compare.run_columns import (
+    ChosenRuns,
+    JoinedRuns,
+    count_values,
+    find_tasks,
+    join_runs,
+    names_of,
+    numbers_of,
+)
 from outweigh.compare.scored_runs import ScoredRuns, has_any
 from outweigh.model.failure import Status
 from outweigh.score.run_score import Score
@@ -97,3 +105,19 @@ def test_a_field_that_only_some_run_has_is_found() -> None:
     assert has_any(runs, "family")
     assert not has_any(runs, "judge_opinions")
     assert not has_any([], "family")
+
+
+@pytest.mark.parametrize("tasks", [("a", "b", "d"), ("d", "a", "b")])
+def test_a_few_tasks_are_found_among_many_in_any_order(tasks: tuple[str, ...]) -> None:
+    found = find_tasks(tasks, ["a", "c", "d", "e"])
+
+    assert found == [tasks.index("a"), None, tasks.index("d"), None]
+
+
+def test_chosen_runs_have_the_columns_of_those_that_were_chosen() -> None:
+    runs = evidence_of([a_run(repeat=repeat) for repeat in (1, 2, 3)]).arms["baseline"]
+    chosen = ChosenRuns(runs, np.array([True, False, True]))
+
+    assert numbers_of(chosen, "repeat").tolist() == [1.0, 3.0]
+    assert [run.repeat for run in chosen] == [1, 3]
+    assert count_values(chosen, "repeat") == {1: 1, 3: 1}

@@ -260,3 +260,12 @@ def test_fishers_exact_test_agrees_with_an_independent_implementation(a: int, b:
 def test_fishers_exact_test_of_nothing_finds_nothing() -> None:
     assert fisher_exact_p(0, 0, 3, 9) == 1
     assert fisher_exact_p(0, 5, 0, 9) == 1
+
+
+@pytest.mark.parametrize(("a", "b"), [(15_000, 15_300), (15_000, 15_600), (200, 40_000)])
+def test_many_tables_are_counted_from_the_likeliest_outwards(a: int, b: int) -> None:
+    n = 50_000
+
+    assert fisher_exact_p(a, n, b, n) == pytest.approx(
+        fisher_exact([[a, n - a], [b, n - b]]).pvalue, rel=1e-9, abs=1e-300
+    )

@@ -79,7 +79,7 @@ def summarise(
         total_cost_usd=total_cost,
         known_cost_usd=known_cost,
         paid_usd=_paid(paid),
-        known_paid_usd=running_total(paid[~np.isnan(paid)]),
+        known_paid_usd=running_total(paid[~np.isnan(paid)] if np.isnan(paid).any() else paid),
         solved_per_dollar=_solved_per_dollar(successes, passed, total_cost),
         cost_of_pass_usd=_arm_cost_of_pass(passed, cost, total_cost),
         pass_at_k=at_k,

@@ -40,8 +40,8 @@ Index = NDArray[np.intp]
 CompositeOf = Callable[[Score], float | None]
 _Result = TypeVar("_Result")
 
-_KEPT_SUMS = 8
-"""So many sums of an arm in parts are kept, which is enough for all gates."""
+_KEPT_BYTES = 10**8
+"""So much of the sums of an arm in parts is kept, which is enough for all gates of a million tasks."""
 
 
 class TaskSums(Struct, frozen=True, kw_only=True, eq=False):
@@ -119,7 +119,7 @@ class ArmTable(Struct, frozen=True, kw_only=True):
         kept: dict[str, TaskSums] = self.kept.setdefault("sums", {})
         if name not in kept:
             kept[name] = self._add_up(name, column_of)
-            if (self.parts and len(kept) > _KEPT_SUMS) or (self.joined is not None and len(kept) > 1):
+            while len(kept) > 1 and (self.joined is not None or (self.parts and _bytes_of(kept) > _KEPT_BYTES)):
                 del kept[next(iter(kept))]
         return kept[name]
 
@@ -176,6 +176,10 @@ class ArmTable(Struct, frozen=True, kw_only=True):
     def runs_per_task(self) -> Index:
         """How many counted runs each task has."""
         return np.bincount(self.task_of, minlength=len(self.tasks)) if self.rows is None else self.rows
+
+
+def _bytes_of(kept: Mapping[str, TaskSums]) -> int:
+    return sum(each.sums.nbytes for each in kept.values())
 
 
 def _column_of(arm: ArmTable, *, metric: str, logs: bool) -> Column:
