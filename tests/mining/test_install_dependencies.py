@@ -270,6 +270,24 @@ class TestCache:
 
         assert (tmp_path / "dependencies/.work/cache/count").read_text() == "x\n"
 
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "npm error code ETARGET: No matching version found for mug@^1 with a date before 5/1/2016",
+            "npm error code ENOVERSIONS: No versions available for mug",
+        ],
+    )
+    def test_a_day_of_which_the_registry_has_no_versions_is_not_asked_for_again(
+        self, tmp_path: Path, setting: InstallSetting, said: str
+    ) -> None:
+        dated = f"echo x >> /opt/cache/count; echo '{said}' >&2; exit 1"
+        tries = [f"{dated} # npm install --before={day}" for day in ("2016-05-01", "2016-05-01 --force", "2016-06-01")]
+        wanted = replace(by_command(tries[0]), fallbacks=((tries[1],), (tries[2],), ("true",)))
+
+        DependencyCache(tmp_path / "dependencies", setting).get(wanted, small_tree(tmp_path))
+
+        assert (tmp_path / "dependencies/.work/cache/count").read_text() == "x\nx\n"
+
     def test_where_a_lock_cannot_be_installed_each_month_has_its_own_and_the_lock_is_tried_once(
         self, tmp_path: Path, setting: InstallSetting
     ) -> None:

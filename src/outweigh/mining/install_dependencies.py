@@ -6,6 +6,7 @@ it is installed and could write to them, so no other repository uses them.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,9 @@ from outweigh.workspace.trash import remove_tree
 
 _CACHE_INSIDE = "/opt/cache"
 _SHOWN_OUTPUT = 2000
+_BEFORE = re.compile(r"--before=(\S+)")
+_NOTHING_BEFORE = re.compile("with a date before|No versions available for")
+"""What npm says where the registry has no version of that time, or knows no dates; other options change nothing."""
 _SETTINGS = {
     "LANG": "C.UTF-8",
     "CI": "1",
@@ -117,14 +121,19 @@ def install(
     commands where all fail.
     """
     first: DependencyError | None = None
+    hopeless: set[str] = set()
     if (missing := missing_tool(wanted.commands, in_image=setting.image is not None)) is not None:
         raise MissingToolError(missing)
     for commands in (wanted.commands, *wanted.fallbacks):
+        days = set(_BEFORE.findall(" ".join(commands)))
+        if days & hopeless:
+            continue
         try:
             _prepare(place, base_tree)
             _run_commands(commands, wanted, place, setting)
         except DependencyError as fault:
             first = first or fault
+            hopeless |= days if _NOTHING_BEFORE.search(fault.output) else set()
             if setting.cancel.is_set():
                 break
             continue
