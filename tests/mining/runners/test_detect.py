@@ -12,6 +12,7 @@ from tests.prerequisites import require
 from outweigh.mining.runners.base_runner import BaseRunner
 from outweigh.mining.runners.compiled_runners import GoRunner
 from outweigh.mining.runners.detect import RUNNERS, detect_runner, runner_for_command
+from outweigh.mining.runners.javascript_runners import MochaRunner
 from outweigh.mining.runners.recognise import KnownCommand, recognise
 from outweigh.mining.runners.xml_runners import CtestRunner, DotnetRunner, GradleRunner, MavenRunner, PhpunitRunner
 from outweigh.mining.test_results import TestOutcome
@@ -47,6 +48,7 @@ def package(script: str = "", **dependencies: str) -> str:
         ({"package.json": package("vitest run --coverage"), "tests/a.test.ts": ""}, "vitest"),
         ({"package.json": package("nyc mocha -r ts-node/register 'test/**/*.ts'"), "test/a.ts": ""}, "mocha"),
         ({"package.json": package("make test"), "Makefile": MAKE_MOCHA, "test/a.js": ""}, "mocha"),
+        ({"package.json": package("istanbul cover _mocha test.js -- -R spec"), "test.js": ""}, "mocha"),
         ({"package.json": package("node --test && npm run check"), "tests/a.test.js": ""}, "node --test"),
         ({"package.json": package(), "tests/a.test.js": "import test from 'node:test'"}, "node --test"),
         ({"package.json": package("make test"), "Makefile": MAKE_SCRIPTS, "test/test.a.js": ""}, "scripts"),
@@ -98,6 +100,10 @@ def test_where_there_are_several_runners_that_of_the_changed_files_is_taken() ->
         ("NODE_OPTIONS=--a-b jest", "jest", "NODE_OPTIONS=--a-b jest"),
         (f"{MODULES} --watch", "jest", MODULES),
         ("cross-env A=1 mocha -r ./test/x.js -R dot test", "mocha", "cross-env A=1 mocha -r ./test/x.js"),
+        ("istanbul cover ./bin/_mocha test.js --report html -- -R spec -t 99", "mocha", "mocha -t 99"),
+        ("node ./node_modules/.bin/istanbul cover _mocha", "mocha", "mocha"),
+        ("istanbul cover ./_mocha test.js --report html", "mocha", "mocha"),
+        ("mocha --bail -- test", "mocha", "mocha"),
         ("node --import tsx --test 'test/**/*.ts'", "node --test", "node --import tsx --test"),
         ("go test -race ./...", "go test", "go test -race"),
         ("cargo test --all-features", "cargo test", "cargo test --all-features"),
@@ -148,6 +154,11 @@ def test_a_stated_script_is_looked_up() -> None:
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 def test_files_without_tests_are_not_run_and_leave_all_tests(runner: BaseRunner) -> None:
     assert runner.command(["tests/fixtures/data.json", "tests/conftest.py"], REPORT) == runner.command([], REPORT)
+
+
+def test_a_single_file_of_tests_beside_the_source_is_run_by_mocha() -> None:
+    assert " test.js" in MochaRunner().command(["test.js", "index.js"], "report")
+    assert "index.js" not in MochaRunner().command(["test.js", "index.js"], "report")
 
 
 def test_files_cannot_pass_for_options_or_commands() -> None:

@@ -141,7 +141,9 @@ class MochaRunner(ScriptRunnerBase):
     report_format = "mocha"
     program = "mocha"
     config = re.compile(r"^\.mocharc\.|^test/mocha\.opts$")
-    test_file = re.compile(rf"(?:(?:^|/)(?:test|tests|spec)/{_NO_HELPER}(?:.*/)?[^/]*|[._-](?:test|spec)){_ENDING}")
+    test_file = re.compile(
+        rf"(?:(?:^|/)(?:test|tests|spec)/{_NO_HELPER}(?:.*/)?[^/]*|[._-](?:test|spec)|^(?:test|tests|spec)){_ENDING}"
+    )
 
     def start(self, files: Sequence[str], report: str) -> str:
         """What is printed is the report, and shown, too."""

@@ -31,6 +31,8 @@ _LEFT_OUT = re.compile(
 )
 _WITH_VALUE = frozenset({"--reporter", "-R", "--reporters", "--outputFile", "--test-reporter", "--cov", "--junitxml"})
 _KEPT_BEFORE = re.compile(r"^(?:[A-Za-z_]\w*=\S*|cross-env|env|bundle|exec|node|--\S+)$")
+_COVERED = "cover"
+"""What istanbul and those who follow it are told before the program to run."""
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
 
 
@@ -74,6 +76,8 @@ def _recognise_part(part: str) -> KnownCommand | None:
 
 
 def _known(runner: str, before: Sequence[str], head: Sequence[str], after: Sequence[str]) -> KnownCommand:
+    if _COVERED in before:  # the options up to -- are those of the program that measures coverage
+        before, after = [], after[after.index("--") + 1 :] if "--" in after else []
     kept = [word for word in before if _KEPT_BEFORE.match(word)]
     if runner == "pytest":
         kept, head = [word for word in kept if "=" in word and not word.startswith("-")], ["python", "-m", "pytest"]
@@ -94,7 +98,7 @@ def _options(words: Sequence[str]) -> list[str]:
     kept: list[str] = []
     previous = ""
     for word in words:
-        if word.startswith("-"):
+        if word.startswith("-") and word != "--":
             kept += [] if _LEFT_OUT.search(word) else [word]
         elif previous in _VALUE_OPTIONS and previous not in _WITH_VALUE:
             kept.append(word)
