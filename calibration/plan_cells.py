@@ -14,7 +14,7 @@ from calibration.rates import decide
 from calibration.unseen_worlds import SEEN_LATER, UNSEEN_WORLDS
 from calibration.worlds import NULLS, PURE_GAIN, SMALL_WIN, TRAP, Draw, World, draw
 from outweigh.model.look_plan import plan_even_looks
-from outweigh.stats.variance import summarize_runs
+from outweigh.stats.variance import TaskMoments, summarize_runs
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import evidence_settings
 from outweigh.verdict.experiment_plan import ExperimentPlanner
@@ -112,7 +112,8 @@ def _with_noise(experiment: Draw) -> list[GateSample]:
         if total is not None:
             amounts = [np.exp(arm).mean(axis=0) for arm in arms]
             relative = tuple(
-                replace(moments, means=values / values.mean()) for moments, values in zip(noise, amounts, strict=True)
+                TaskMoments(means=values / values.mean(), variances=moments.variances, counts=moments.counts)
+                for moments, values in zip(noise, amounts, strict=True)
             )
             total = replace(total, noise=(relative[0], relative[1]))
         gates.append(replace(gate, noise=(noise[0], noise[1]), total=total))

@@ -20,12 +20,16 @@ from outweigh.workspace.cache import WorkspaceCache
 pytestmark = pytest.mark.needs_bubblewrap
 
 LINES = ("def add_twice(number):", "if number is None:", "raise ValueError('a number is needed')", "return number * 2")
-EXIT = ("def __exit__(", "self,", "exc_type: type[BaseException] | None,", "exc_val: BaseException | None,")
-EXIT += ("exc_tb: TracebackType | None,", ") -> None:")
+EXIT = (
+    *("def __exit__(", "self,", "exc_type: type[BaseException] | None,", "exc_val: BaseException | None,"),
+    *("exc_tb: TracebackType | None,", ") -> None:"),
+)
 """The signature of a special method, which every project has in the same words."""
-MOVED = ("for name, value in options.items():", "if value is not None and name in known:")
-MOVED += ("result[name] = value.strip()", "elif not name.startswith('_'):", "unknown.append(name)")
-MOVED += ("return dict(sorted(result.items())), unknown",)
+MOVED = (
+    *("for name, value in options.items():", "if value is not None and name in known:"),
+    *("result[name] = value.strip()", "elif not name.startswith('_'):", "unknown.append(name)"),
+    "return dict(sorted(result.items())), unknown",
+)
 """What stood at the base already, in another place of a file that the change is about."""
 FIX = FixText(
     before=(("def read(options):", *MOVED, "def double(n):"),),

@@ -75,7 +75,7 @@ def _level_payload(tier: LadderTier, ladder: Ladder) -> Payload:
         "pooled": {
             "pass_rate": pooled.pass_rate.value,
             "cost_of_pass_usd": finite_or_none(pooled.cost_of_pass_usd.value),
-            "metrics": {name: to_builtins(found) for name, found in pooled.metrics.items()},
+            "metrics": {name: found.figures() for name, found in pooled.metrics.items()},
         },
         "sub_arms": [_sub_arm_payload(sub_arm, ladder) for sub_arm in tier.sub_arms],
     }

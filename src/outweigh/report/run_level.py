@@ -43,7 +43,7 @@ def _group_payload(group: RunGroup) -> Payload:
 
 def _spread_payload(spread: Spread) -> Payload:
     return {
-        **to_builtins(spread.description),
+        **spread.description.figures(),
         "first_quartile": spread.first_quartile,
         "third_quartile": spread.third_quartile,
         "skewness": spread.skewness,
