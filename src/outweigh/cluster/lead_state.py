@@ -165,7 +165,7 @@ class LeadState:
             number=self._requests,
             echo=None if host is None else host.echo,
             lease_seconds=self.lease_seconds,
-            wait_seconds=0.0 if host is None or host.acknowledged else WAIT_SECONDS,
+            wait_seconds=0.0 if host is None else WAIT_SECONDS,
             package=self.package,
             starts=starts,
             acknowledged=() if host is None else tuple(host.acknowledged),
