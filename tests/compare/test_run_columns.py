@@ -15,7 +15,7 @@ from outweigh.compare.run_columns import (
     names_of,
     numbers_of,
 )
-from outweigh.compare.scored_runs import ScoredRuns, has_any
+from outweigh.compare.run_scores import ScoredRuns, has_any
 from outweigh.model.failure import Status
 from outweigh.score.run_score import Score
 from outweigh.testing.builders import a_run, evidence_of

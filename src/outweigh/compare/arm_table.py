@@ -26,7 +26,7 @@ from outweigh.compare.run_columns import (
     names_of,
     numbers_of,
 )
-from outweigh.compare.scored_runs import ScoredRuns, has_any
+from outweigh.compare.run_scores import ScoredRuns, has_any
 from outweigh.errors import quote_names
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import COST_SIGNALS, EVEN, Profile

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from outweigh.compare.arm_ledger import ArmLedger
 from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, LocatedJudgment, join_judgments
 from outweigh.compare.run_measures import ArmMeasures, RunMeasures
-from outweigh.compare.scored_runs import ScoredRuns
+from outweigh.compare.run_scores import ScoredRuns
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.codec import InvalidLine, LocatedRecord

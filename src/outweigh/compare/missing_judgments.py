@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from outweigh.compare.scored_runs import has_any
+from outweigh.compare.run_scores import has_any
 from outweigh.model.judgment import JudgeIdentity, JudgeVersion, judge_version_of
 from outweigh.score.judge_scores import JudgeCount
 from outweigh.score.run_score import Score

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from outweigh.compare.scored_runs import ScoredRuns
+from outweigh.compare.run_scores import ScoredRuns
 from outweigh.score.run_score import Score
 
 Column = NDArray[np.float64]

@@ -27,7 +27,7 @@ from outweigh.compare.run_columns import (
     names_of,
     numbers_of,
 )
-from outweigh.compare.scored_runs import ScoredRuns
+from outweigh.compare.run_scores import ScoredRuns
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.score.run_score import Score
 from outweigh.stats.hypothesis_tests import fisher_exact_p
