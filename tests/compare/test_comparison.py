@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.errors import UsageError
 from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Component, ComponentTokens, reported_cost

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from outweigh.compare.arm_table import ArmTable, CompositeScorer
+from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import compare_arms
+from outweigh.compare.composite_scores import CompositeScorer
 from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import Usage

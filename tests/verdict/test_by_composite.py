@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.compare.deltas import ComparedTasks, TaskComparison
+from outweigh.compare.task_comparison import ComparedTasks, TaskComparison
 from outweigh.errors import UsageError
 from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE

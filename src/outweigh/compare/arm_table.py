@@ -1,9 +1,6 @@
-"""One arm's counted runs as columns, with composites that can be compared: one cost reference, one set of judges per
-task.
-"""
+"""One arm's counted runs as columns, in memory or stored in parts, and what they add up to task by task."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, compress
 from typing import Any, TypeVar
@@ -13,8 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.composite_columns import NO_ADJUSTMENTS, CostAdjustments, adjust_costs, composite_column
-from outweigh.compare.missing_judgments import TWO_ARMS, FillRule, complete_judging
 from outweigh.compare.run_columns import (
     Computed,
     StoredAttempts,
@@ -27,13 +22,9 @@ from outweigh.compare.run_columns import (
     numbers_of,
 )
 from outweigh.compare.run_scores import ScoredRuns, has_any
-from outweigh.errors import quote_names
 from outweigh.model.usage import CostProvenance
-from outweigh.score.composite import COST_SIGNALS, EVEN, Profile
-from outweigh.score.judge_scores import JudgeCount
 from outweigh.score.metrics import METRICS, Metric
 from outweigh.score.run_score import Score
-from outweigh.stats.variance import TaskMoments, summarize_runs
 
 Column = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -142,7 +133,7 @@ class ArmTable(Struct, frozen=True, kw_only=True):
 
     def known_per_task(self, metric: str) -> Index:
         """How many runs of each task know the metric."""
-        if self.parts and metric not in self.added and _all_know(self, [metric]):
+        if self.parts and metric not in self.added and all_know(self, [metric]):
             return self.runs_per_task()
         return self.sums(metric).counts
 
@@ -220,10 +211,10 @@ def tabulate_arm(
         "composite": partial(_of_every_run, runs, composite),
         "composite_even": partial(_of_every_run, runs, composite_even),
     }
-    return _tabulate_scored(name, scores, composites, metrics)
+    return tabulate_scored(name, scores, composites, metrics)
 
 
-def _tabulate_scored(
+def tabulate_scored(
     name: str, scores: Sequence[Score], others: Mapping[str, Callable[[], Column]], metrics: tuple[Metric, ...]
 ) -> ArmTable:
     """An arm whose scores are in memory. Its columns, and the `others`, are made when they are asked for."""
@@ -237,7 +228,7 @@ def _tabulate_scored(
         tasks=tuple(tasks.values),
         owners=tasks.codes.astype(np.intp),
         rows=np.bincount(tasks.codes, minlength=len(tasks.values)) if in_order else None,
-        columns=Computed({**_columns_of_metrics(runs, metrics), **others}),
+        columns=Computed({**metric_columns(runs, metrics), **others}),
         metrics=metrics,
         ranges=_ranges(runs),
     )
@@ -247,7 +238,8 @@ def _of_every_run(runs: Sequence[Score], formula: CompositeOf) -> Column:
     return as_column(map(formula, runs))
 
 
-def _columns_of_metrics(runs: Sequence[Score], metrics: tuple[Metric, ...]) -> dict[str, Callable[[], Column]]:
+def metric_columns(runs: Sequence[Score], metrics: tuple[Metric, ...]) -> dict[str, Callable[[], Column]]:
+    """What makes the column of every metric that scores have."""
     return {metric.name: partial(numbers_of, runs, metric.name) for metric in metrics if metric.formula is not None}
 
 
@@ -272,7 +264,7 @@ def tabulate_stored(
         return np.concatenate([np.zeros(0), *found])
 
     names, rows = runs.task_rows
-    known = _columns_of_metrics(runs, metrics)
+    known = metric_columns(runs, metrics)
     others = {metric: partial(joined, metric) for metric in _OTHER_COLUMNS}
     return ArmTable(
         name=name,
@@ -292,7 +284,7 @@ def _tabulate_part(
     if not isinstance(runs, StoredParts):
         raise TypeError(f"the runs of {name} are not stored in parts")
     names, rows = runs.task_rows
-    known = _columns_of_metrics(runs, metrics)
+    known = metric_columns(runs, metrics)
     unknown = dict.fromkeys(_OTHER_COLUMNS, partial(np.full, len(runs), np.nan))
     plain = ArmTable(
         name=name,
@@ -375,45 +367,6 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
     )
 
 
-JudgesOf = Callable[[Score], frozenset[JudgeCount]]
-
-
-def task_moments(arm: ArmTable, metric: str, *, logs: bool) -> TaskMoments:
-    """Mean, variance and number of the runs that know the metric, for every task of the arm."""
-    return TaskMoments(
-        means=lambda: arm.sums(metric, logs=logs).means,
-        variances=partial(_variances, arm, metric, logs=logs),
-        counts=lambda: arm.sums(metric, logs=logs).counts,
-    )
-
-
-def shared_moments(arm: ArmTable, metric: str, shared: Index, *, logs: bool) -> TaskMoments:
-    """The same for the tasks at these places; where all are, nothing is copied."""
-    moments = task_moments(arm, metric, logs=logs)
-    is_all = len(shared) == len(arm.tasks) and np.array_equal(shared, np.arange(len(shared)))
-    return moments if is_all else moments.select(shared)
-
-
-def _variances(arm: ArmTable, metric: str, *, logs: bool) -> Column:
-    """The variance of the runs of every task. It takes them all again, and hardly anybody asks."""
-
-    def of_part(part: ArmTable) -> Column:
-        column, owners = part.columns[metric], part.task_of
-        known = ~np.isnan(column)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.log(column[known]) if logs else column[known]
-            found: Column = summarize_runs(values, owners[known], len(part.tasks)).variances
-            return found
-
-    return np.concatenate(arm.each_part(of_part))
-
-
-def select_tasks(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskMoments:
-    """The moments of some tasks only, by place or by mask; where all are chosen, the very same."""
-    is_all = keep.all() if keep.dtype == np.bool_ else np.array_equal(keep, np.arange(len(moments.counts)))
-    return moments if is_all else moments.select(keep)
-
-
 def checksums_by_task(arm: ArmTable) -> dict[str, set[str]]:
     """The known checksums of every task, as its runs name them."""
     if set(count_values(arm.runs, "task_checksum")) <= {None}:
@@ -449,175 +402,6 @@ def estimated_runs(arm: ArmTable, metric: str | None = None) -> int:
     return sum(bool(run.ranges) if metric is None else metric in run.ranges for run in arm.runs)
 
 
-def places_among(names: Sequence[str], tasks: Sequence[str]) -> Index:
-    """For every name its place among the tasks, -1 where it is not there."""
-    if names is tasks or names == tasks:
-        return np.arange(len(names))
-    places = {task: place for place, task in enumerate(tasks)}
-    return np.fromiter((places.get(name, -1) for name in names), np.intp, len(names))
-
-
-def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
-    """For every task with counted runs in both arms, its place in the baseline and in the candidate."""
-    if same_tasks(baseline, candidate):
-        # The usual case, told apart because every metric of a large experiment asks for it.
-        return np.arange(len(baseline.tasks)).repeat(2).reshape(-1, 2)
-    if baseline.parts and candidate.parts:
-        return _align_parts(baseline, candidate)
-    places = {task: place for place, task in enumerate(candidate.tasks)}
-    shared = [(ours, places[task]) for ours, task in enumerate(baseline.tasks) if task in places]
-    return np.array(shared, dtype=np.intp).reshape(-1, 2)
-
-
-def reduce_together(one: ArmTable, other: ArmTable, reduce: Callable[[ArmTable, ArmTable], _Result]) -> list[_Result]:
-    """Reduce the parts of two arms, of which each has the same tasks, or both arms where one has no parts."""
-    if one.parts and other.parts and isinstance(one.runs, StoredParts):
-        return one.runs.map(reduce, one.parts, other.parts)
-    return [reduce(one, other)]
-
-
-def same_tasks(one: ArmTable, other: ArmTable) -> bool:
-    """Whether two arms were run on the same tasks, in the same order."""
-    return one.tasks is other.tasks or one.tasks == other.tasks
-
-
-def _align_parts(baseline: ArmTable, candidate: ArmTable) -> Index:
-    """A task is in the same part of both arms."""
-    starts: Index = np.zeros(2, dtype=np.intp)
-    found: list[Index] = [np.zeros((0, 2), dtype=np.intp)]
-    for parts in zip(baseline.parts, candidate.parts, strict=True):
-        found.append(align_tasks(*parts) + starts)
-        starts = starts + np.array([len(part.tasks) for part in parts], dtype=np.intp)
-    return np.concatenate(found)
-
-
-class CompositeScorer:
-    """Gives every run its composite: it holds the reference arm and the judges that all arms share."""
-
-    def __init__(
-        self,
-        reference_arm: str,
-        arms: Mapping[str, Sequence[Score]],
-        profile: Profile,
-        metrics: tuple[Metric, ...] = METRICS,
-        filling: FillRule = TWO_ARMS,
-    ) -> None:
-        self._reference_arm = reference_arm
-        self._metrics = metrics
-        self._profile = profile
-        self._stored = {name: scores for name, scores in arms.items() if isinstance(scores, StoredAttempts)}
-        if self._stored:
-            arms = dict.fromkeys(arms, ())
-        self._reference = _tabulate_scored(reference_arm, arms[reference_arm], {}, metrics)
-        judging = complete_judging(arms, filling)
-        self._judging = judging
-        self._decided_tasks, self._undecided_tasks = _judged_tasks(
-            judging.arms.values(), lambda score: score.deciding_judge_counts, judging.undecided_tasks, filling
-        )
-        self._shown_tasks, self._hidden_tasks = _judged_tasks(
-            judging.arms.values(), lambda score: score.judge_counts, judging.unknown_tasks, filling
-        )
-        self._left_out: Counter[str] = Counter()
-        self._unadjusted = 0
-
-    def tabulate_with_composites(self, name: str) -> ArmTable:
-        """Lay one arm out with its composites, and with judge scores only where all arms have the same judges.
-
-        `deciding_judge_score` is a column, and no metric: it is `judge_score` without judges who may not decide.
-        """
-        if name in self._stored:
-            return self._tabulate_stored(name)
-        table = _tabulate_scored(name, self._judging.arms[name], {}, self._metrics)
-        adjustment: Column | float = 0.0
-        if name != self._reference_arm and self._profile.cost_weight:
-            adjustment = self._adjust(table, self._reference)
-        known: dict[str, Callable[[], Column]] = {
-            **_columns_of_metrics(table.runs, self._metrics),
-            "judge_score": partial(_where_judged, table, "judge_score", self._shown_tasks),
-            "deciding_judge_score": partial(_where_judged, table, "deciding_judge_score", self._decided_tasks),
-        }
-        columns, rows = Computed(known), len(table.runs)
-        composites: dict[str, Callable[[], Column]] = {
-            "composite": partial(composite_column, columns, rows, self._profile, adjustment),
-            "composite_even": partial(composite_column, columns, rows, EVEN, 0.0),
-        }
-        return replace(table, kept={}, columns=Computed({**known, **composites, **_trigger_columns(table.runs)}))
-
-    @property
-    def unequally_judged(self) -> tuple[str, ...]:
-        """Tasks whose judge scores are left out, because some of their runs lack a judge or a pass that others have."""
-        return tuple(self._undecided_tasks)
-
-    def _tabulate_stored(self, name: str) -> ArmTable:
-        """An arm that is stored as columns. Nobody judged its runs: those that are judged are read one by one."""
-        adjusted = name != self._reference_arm and bool(self._profile.cost_weight)
-        reference = tabulate_stored(self._reference_arm, self._stored[self._reference_arm], None, self._metrics)
-
-        def composites_of(place: int, part: ArmTable) -> dict[str, Callable[[], Column]]:
-            def composite() -> Column:
-                weight = self._adjustments(part, reference.parts[place]).values if adjusted else 0.0
-                return composite_column(part.columns, len(part.runs), self._profile, weight)
-
-            return {
-                "composite": composite,
-                "composite_even": partial(composite_column, part.columns, len(part.runs), EVEN, 0.0),
-            }
-
-        table = tabulate_stored(name, self._stored[name], composites_of, self._metrics)
-        if adjusted and isinstance(table.runs, StoredParts):
-            for found in table.runs.map(self._lacking_signals, table.parts, reference.parts):
-                self._count(found)
-        return table
-
-    def _lacking_signals(self, part: ArmTable, reference: ArmTable) -> CostAdjustments:
-        """The adjustments of a part, which are not computed where all runs know every signal, as most do."""
-        if same_tasks(part, reference) and all(_all_know(each, COST_SIGNALS) for each in (part, reference)):
-            return NO_ADJUSTMENTS
-        return self._adjustments(part, reference)
-
-    def _adjust(self, arm: ArmTable, reference: ArmTable) -> Column:
-        found = self._adjustments(arm, reference)
-        self._count(found)
-        return found.values
-
-    def _count(self, found: CostAdjustments) -> None:
-        self._left_out.update({signal: runs for signal, runs in found.left_out.items() if runs})
-        self._unadjusted += found.unadjusted
-
-    def _adjustments(self, arm: ArmTable, reference: ArmTable) -> CostAdjustments:
-        rows = places_among(arm.tasks, reference.tasks)
-        known = rows >= 0
-        # A task that the reference lacks gets a place after all of its own, and so no mean.
-        owners = np.where(known, rows, len(reference.tasks))[arm.task_of]
-        return adjust_costs(
-            arm.columns,
-            owners,
-            reference.columns,
-            reference.task_of,
-            len(reference.tasks) + 1,
-            self._profile.cost_weight,
-        )
-
-    @property
-    def judging_notes(self) -> tuple[str, ...]:
-        """How many missing answers of judges were filled in, and where a judge failed on one arm."""
-        return self._judging.notes
-
-    def warnings(self) -> tuple[str, ...]:
-        """What had to be left out of the composites laid out so far."""
-        notes = []
-        if left_out := list(dict.fromkeys((*self._hidden_tasks, *self._undecided_tasks))):
-            notes.append(
-                f"judge scores are left out of {quote_names(left_out)} on both sides: not every run has the same "
-                "judges, models, prompts, rubrics and passes. Judge the missing runs to bring them back."
-            )
-        for signal, runs in sorted(self._left_out.items()):
-            notes.append(f"{signal} is left out of the cost adjustment of {runs} runs: not reported on both sides.")
-        if self._unadjusted:
-            notes.append(f"{self._unadjusted} runs have no cost adjustment: no cost signal is reported on both sides.")
-        return tuple(notes)
-
-
 TRIGGER_RECALL, NO_FALSE_TRIGGER = "trigger_recall", "no_false_trigger"
 """Columns of trigger cases, which are no metrics: 1 where a skill fired as it should, and where it did not as it should
 not. Each is unknown in runs of cases that expect the other.
@@ -628,53 +412,10 @@ _OTHER_COLUMNS = ("composite", "composite_even", "deciding_judge_score", TRIGGER
 """Columns that are no metrics of stored runs, and are computed or unknown."""
 
 
-def _all_know(arm: ArmTable, metrics: Sequence[str]) -> bool:
+def all_know(arm: ArmTable, metrics: Sequence[str]) -> bool:
     """Whether every run of an arm or part that is stored knows these metrics, by what its files say."""
     return (
         isinstance(arm.runs, StoredParts)
         and not {*metrics}.intersection(_OTHER_COLUMNS)
         and all(arm.runs.is_known(metric) for metric in metrics)
     )
-
-
-def _trigger_columns(runs: Sequence[Score]) -> dict[str, Callable[[], Column]]:
-    return {TRIGGER_RECALL: partial(_fired, runs), NO_FALSE_TRIGGER: partial(_stayed_silent, runs)}
-
-
-def _fired(runs: Sequence[Score]) -> Column:
-    return as_column(run.fired if run.should_fire else None for run in runs)
-
-
-def _stayed_silent(runs: Sequence[Score]) -> Column:
-    return as_column(1 - run.fired if run.should_fire is False and run.fired is not None else None for run in runs)
-
-
-def _where_judged(table: ArmTable, field: str, tasks: Set[str]) -> Column:
-    if not tasks:
-        return np.full(len(table.runs), np.nan)
-    judged = np.array([task in tasks for task in table.tasks], dtype=bool)[table.task_of]
-    return np.where(judged, numbers_of(table.runs, field), np.nan)
-
-
-def _judged_tasks(
-    arms: Iterable[Sequence[Score]], counts_of: JudgesOf, unknown: Set[str], filling: FillRule
-) -> tuple[set[str], list[str]]:
-    """Tasks whose every counted run has the same judges, all answers of them, and tasks where some are missing.
-
-    `unknown` tasks are among the latter, whatever their runs have. Of many arms, runs that nobody judged do not count.
-    """
-    arms = tuple(arms)
-    if not any(has_any(scores, "judge_opinions") for scores in arms):
-        return set(), []
-    panels: dict[str, set[frozenset[JudgeCount]]] = defaultdict(set)
-    for scores in arms:
-        for score in scores:
-            if score.counted and (counts_of(score) or not filling.by_arm):
-                panels[score.task_id].add(counts_of(score))
-    judged = {task for task, seen in panels.items() if len(seen) == 1 and all(map(_is_complete, seen))} - unknown
-    dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]
-    return judged, dropped
-
-
-def _is_complete(judge_counts: frozenset[JudgeCount]) -> bool:
-    return bool(judge_counts) and all(judge_count.complete for judge_count in judge_counts)

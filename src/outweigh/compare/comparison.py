@@ -9,23 +9,19 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
-from outweigh.compare.arm_table import (
-    ArmTable,
-    CompositeScorer,
-    checksums_by_task,
-    cost_provenances,
-    estimated_runs,
-    keep_tasks,
-)
-from outweigh.compare.deltas import ComparedTasks, Delta, Pairing, compare_tasks, compute_deltas, pair_runs
+from outweigh.compare.arm_table import ArmTable, checksums_by_task, cost_provenances, estimated_runs, keep_tasks
+from outweigh.compare.composite_scores import CompositeScorer
+from outweigh.compare.deltas import Delta, compute_deltas
 from outweigh.compare.evidence import Evidence, SetAsideTask
 from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
 from outweigh.compare.judge_calls import JudgeCallFact
 from outweigh.compare.node_use import node_warnings
 from outweigh.compare.run_columns import count_values
+from outweigh.compare.run_pairs import Pairing, pair_runs
 from outweigh.compare.scan_summary import ArmScan, summarise_scans
 from outweigh.compare.setup_summary import MOST_EXCLUDED_LISTED, SetupSummary
 from outweigh.compare.setup_use import ItemUse, changed_use, use_warnings
+from outweigh.compare.task_comparison import ComparedTasks, compare_tasks
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.corrections import CorrectionSummary
 from outweigh.model.run_record import AgentKind

@@ -12,9 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, align_tasks, task_moments
+from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_deltas, task_families
+from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_variance import task_moments
 from outweigh.stats.bootstrap import bootstrap_means, expanded_percentile_interval
 from outweigh.stats.estimate import (
     Alternative,

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
-from outweigh.compare.arm_table import ArmTable, CompositeScorer
+from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.composite_scores import CompositeScorer
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.held_out import ReportedRepeats
 from outweigh.compare.judge_agreement import judge_drift_warnings

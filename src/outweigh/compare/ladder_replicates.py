@@ -9,8 +9,9 @@ import numpy as np
 from msgspec import Struct
 
 from outweigh.compare.arm_summary import ArmSummary
-from outweigh.compare.arm_table import ArmTable, align_tasks
+from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.ladder_contrasts import ALPHA
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.stats.estimate import Unit
 from outweigh.stats.means import mean_interval
 

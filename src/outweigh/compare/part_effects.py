@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import CompositeScorer, task_moments
+from outweigh.compare.composite_scores import CompositeScorer
 from outweigh.compare.evidence import Evidence
+from outweigh.compare.task_variance import task_moments
 from outweigh.score.composite import Profile
 from outweigh.stats.effects import EffectContrasts, Term, effect_contrasts, estimate_effects
 from outweigh.stats.max_t import Contrast

@@ -7,9 +7,10 @@ import numpy as np
 from msgspec import Struct
 
 from outweigh.compare.arm_summary import ArmSummary
-from outweigh.compare.arm_table import align_tasks, select_tasks, task_moments
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
+from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_variance import select_tasks, task_moments
 from outweigh.errors import EvidenceError
 from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import TaskMoments, VarianceComponents, estimate_components

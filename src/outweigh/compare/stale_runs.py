@@ -14,9 +14,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import ArmTable, align_tasks, tabulate_arm, task_moments
+from outweigh.compare.arm_table import ArmTable, tabulate_arm
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.run_columns import is_stored
+from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_variance import task_moments
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.means import mean_interval

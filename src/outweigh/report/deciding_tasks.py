@@ -7,8 +7,9 @@ from math import inf, log
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, align_tasks
+from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.report.document import Block, RunPair, Table, TaskPairs
 from outweigh.report.figures.gates import benefit_interval, deciding_gate
 from outweigh.report.formatting import (

@@ -7,9 +7,9 @@ import numpy as np
 from msgspec import Struct
 
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import TaskComparison
 from outweigh.compare.pilot import read_pilot
 from outweigh.compare.run_columns import numbers_of
+from outweigh.compare.task_comparison import TaskComparison
 from outweigh.errors import EvidenceError
 from outweigh.report.formatting import count_of, format_dollars, option_words
 from outweigh.verdict.decision import Decision, GateState, RequiredSample, Verdict

@@ -11,9 +11,10 @@ import msgspec
 from outweigh.compare.evidence_part import EvidencePart
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid
+from outweigh.store.dataset_columns import PartFile, RowGroup
 from outweigh.store.dataset_manifest import DatasetManifest, DatasetPart, dataset_refusal, read_manifest, verify_files
 from outweigh.store.dataset_rows import COUNTED, EXCLUDED, SUPERSEDED
-from outweigh.store.dataset_runs import DatasetReader, PartFile, RowGroup, StoredRuns
+from outweigh.store.dataset_runs import DatasetReader, StoredRuns
 from outweigh.store.store import Store
 from outweigh.store.store_set import StoreSet
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks
+from outweigh.compare.arm_table import ArmTable, Column, Index
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, outcome_column, rated_outcomes
 
 Runs = Sequence[float]

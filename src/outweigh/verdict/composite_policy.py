@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import TaskComparison
+from outweigh.compare.task_comparison import TaskComparison
 from outweigh.errors import UsageError, quote_names
 from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.verdict.blockers import literal_blockers

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, cost_provenances, reduce_together
+from outweigh.compare.arm_table import ArmTable, Column, Index, cost_provenances
 from outweigh.compare.run_columns import count_values, numbers_of
+from outweigh.compare.task_alignment import align_tasks, reduce_together
 from outweigh.stats.estimate import Unit, excludes
 from outweigh.stats.means import mean_interval
 from outweigh.stats.proportions import cliff_delta

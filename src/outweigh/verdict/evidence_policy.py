@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import asdict, replace
 
-from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import single_family
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.errors import quote_names
 from outweigh.verdict.blockers import PromotionMinimum, evidence_blockers, literal_blockers
 from outweigh.verdict.collapse import REPEATS_TO_DETECT, rule_of_three

@@ -8,17 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import (
-    ArmTable,
-    Column,
-    Index,
-    TaskSums,
-    align_tasks,
-    select_tasks,
-    shared_moments,
-    with_column,
-)
+from outweigh.compare.arm_table import ArmTable, Column, Index, TaskSums, with_column
 from outweigh.compare.run_columns import find_tasks
+from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_variance import select_tasks, shared_moments
 from outweigh.stats.means import suite_error
 from outweigh.stats.sample import has_no_spread
 from outweigh.stats.variance import TaskMoments, cluster_errors, sum_clusters

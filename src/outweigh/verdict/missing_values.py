@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, TaskSums, places_among, same_tasks
-from outweigh.compare.deltas import union_of_tasks
+from outweigh.compare.arm_table import ArmTable, Column, Index, TaskSums
 from outweigh.compare.run_columns import Computed, count_values, counts_by_place, last_by_task
+from outweigh.compare.task_alignment import places_among, same_tasks, union_of_tasks
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, WORTH, EffectScale
 from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, Column, align_tasks
+from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, EffectScale, EvidenceSettings
 from outweigh.verdict.gate_sample import GateSample

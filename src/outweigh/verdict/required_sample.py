@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.stats.distributions import normal_quantile
 from outweigh.stats.means import suite_error
 from outweigh.stats.variance import cluster_errors

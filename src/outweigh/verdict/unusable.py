@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 import numpy as np
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import NO_FALSE_TRIGGER, TRIGGER_RECALL, ArmTable, align_tasks
+from outweigh.compare.arm_table import NO_FALSE_TRIGGER, TRIGGER_RECALL, ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
 from outweigh.compare.run_columns import count_reasons
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.confounding import cost_confounded, dollars_confounded, order_confounded

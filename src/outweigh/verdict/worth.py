@@ -6,7 +6,8 @@ from math import expm1, isfinite
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, Column, align_tasks
+from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.stats.estimate import Unit
 from outweigh.stats.means import mean_interval
 from outweigh.stats.ratios import fieller_interval

@@ -7,10 +7,11 @@ from math import isfinite
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable, align_tasks
+from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import Delta
 from outweigh.compare.inference import Inference, Population
+from outweigh.compare.task_alignment import align_tasks
 from outweigh.report.axis import UNIT_TICKS, AxisScale, linear_axis, log_axis, needs_log_axis
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import text_intervals
