@@ -151,7 +151,7 @@ class Lead:
             clock=self.clock,
         )
         self.executor = ClusterExecutor(setting=setting, state=self.state, stop_transport=lambda: None)
-        self.executor.budgets = lambda _: [self.budget]
+        self.executor.note_budgets(lambda _: [self.budget])
 
     def talk(self, host: TestHost) -> ExchangeReply:
         request = self.executor.request_for(host.address)

@@ -68,7 +68,7 @@ class ClusterExecutor:
 
     The thread of the batch calls `slots` to `close`; those of the transport call the others. `close` waits until the
     transport has told the hosts that they are free, which `stop_transport` does. `on_work` is called with the address
-    of a host that something is to be said to, None for all. `budgets` are what late records of an arm are paid from.
+    of a host that something is to be said to, None for all.
     """
 
     def __init__(self, state: LeadState, setting: LeadSetting, stop_transport: Callable[[], None]) -> None:
@@ -90,7 +90,7 @@ class ClusterExecutor:
         limit = setting.suite.spec.limits.tokens_per_minute
         self._tokens = SharedTokens(limit, self._began, takes_over=setting.takes_over)
         self.on_work: Callable[[str | None], None] = lambda _: None
-        self.budgets: Callable[[str], Sequence[Budget]] = lambda _: ()
+        self._budgets: Callable[[str], Sequence[Budget]] = lambda _: ()
 
     # The thread of the batch.
 
@@ -254,6 +254,10 @@ class ClusterExecutor:
             if host is not None:
                 self.on_work(host.address)
 
+    def note_budgets(self, budgets: Callable[[str], Sequence[Budget]]) -> None:
+        """From which budgets the runs of an arm are paid, late ones too."""
+        self._budgets = budgets
+
     def say(self, words: str) -> None:
         """Tell who watches the run, once."""
         with self._lock:
@@ -273,7 +277,7 @@ class ClusterExecutor:
     def _hand_out_late(self, made: FinishedAttempt) -> Future[FinishedAttempt]:
         """A result that the batch counts the cost of now, so that it is no longer counted apart."""
         self._settle_accounts()
-        for budget in self.budgets(made.record.trial.arm):
+        for budget in self._budgets(made.record.trial.arm):
             budget.take_back(most_paid(made.record))
         return _done(made)
 
@@ -281,7 +285,7 @@ class ClusterExecutor:
         """In the thread of the batch: count costs that no attempt of its own has, and say what happened."""
         while self._writer.to_charge:
             record = self._writer.to_charge.popleft()
-            for budget in self.budgets(record.trial.arm):
+            for budget in self._budgets(record.trial.arm):
                 budget.add_cost(most_paid(record))
             self._setting.listen(note_event(f"{record.run_id} came late: {record.status_detail or record.status}"))
         while self._notes:
