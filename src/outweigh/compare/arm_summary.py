@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -19,86 +19,143 @@ from outweigh.stats.sample import Description, reliability_curves
 NO_CHECKED_RUN = unknown("no counted run had checks")
 
 
-class ArmSummary(Struct, frozen=True, kw_only=True):
+class ArmSummary:
     """Counts, totals, medians and reliability of an arm's counted runs; a total needs every run to know its part.
 
-    `paid_usd` is of all attempts, excluded and superseded ones too: what to look for on a bill. `checked_objective` is
-    the mean objective of runs that had checks to fail; by formula the others score 1, which nobody earned.
-    `estimated_runs` counts runs whose tokens or cost are estimated, `estimated_costs` those of estimated cost; the
-    total then lies between `total_cost_ends`.
+    Figures that need all runs are computed when they are asked for, because there may be millions of runs, and a
+    verdict asks for few figures.
     """
 
-    name: str
-    runs: int
-    tasks: int
-    excluded: Mapping[Status, int]
-    successes: int
-    pass_rate: Quantity
-    total_cost_usd: Quantity
-    known_cost_usd: float
-    paid_usd: Quantity
-    known_paid_usd: float
-    solved_per_dollar: Quantity
-    cost_of_pass_usd: Quantity
-    pass_at_k: Mapping[int, float]
-    pass_hat_k: Mapping[int, float]
-    metrics: Mapping[str, Description]
-    unknown_because: Mapping[str, str]
-    components: Sequence[ComponentShare]
-    scale: GradeScale
-    change_fail_percentage: Quantity
-    pr_revert_rate: Quantity
-    checked_objective: Quantity = NO_CHECKED_RUN
-    estimated_runs: int = 0
-    estimated_costs: int = 0
-    total_cost_ends: tuple[float, float] | None = None
+    def __init__(
+        self,
+        table: ArmTable,
+        changes: Collection[Change],
+        components: Sequence[ComponentShare],
+        scale: GradeScale = SEED_GRADES,
+    ) -> None:
+        self.name = table.name
+        self.runs = len(table.runs)
+        self.tasks = len(table.tasks)
+        self.excluded: Mapping[Status, int] = count_values(table.excluded, "status")
+        self.components = components
+        self.scale = scale
+        self.change_fail_percentage = change_fail_percentage(changes)
+        self.pr_revert_rate = pr_revert_rate(changes)
+        self.metrics: Mapping[str, Description] = Computed(
+            {metric.name: partial(_describe, table, metric.name) for metric in table.metrics}
+        )
+        self._table = table
 
     @property
     def grade(self) -> str | None:
         """The grade of the median composite."""
         return grade(self.metrics["composite_even"].median, self.scale)
 
+    @property
+    def successes(self) -> int:
+        """How many runs passed."""
+        return int(self._passed.total)
+
+    @property
+    def pass_rate(self) -> Quantity:
+        """The share of runs that passed, of those that say so."""
+        rate = self._passed.mean
+        return unknown("no counted run has a known result") if rate is None else known(rate)
+
+    @property
+    def total_cost_usd(self) -> Quantity:
+        """What all counted runs cost."""
+        return _total(self._cost, self._cost.total)
+
+    @property
+    def known_cost_usd(self) -> float:
+        """What the runs cost of which that is known."""
+        return self._cost.total
+
+    @property
+    def paid_usd(self) -> Quantity:
+        """What was paid for all attempts, excluded and superseded ones too: what to look for on a bill."""
+        paid = self._paid
+        if paid.unknown:
+            return unknown(f"the cost of {paid.unknown} of {paid.unknown + paid.count} attempts is unknown")
+        return known(paid.total)
+
+    @property
+    def known_paid_usd(self) -> float:
+        """What was paid for the attempts of which that is known."""
+        return self._paid.total
+
+    @property
+    def solved_per_dollar(self) -> Quantity:
+        """Passes for each dollar of the counted runs."""
+        return _solved_per_dollar(self.successes, self._passed, self.total_cost_usd)
+
+    @property
+    def cost_of_pass_usd(self) -> Quantity:
+        """Dollars for each pass."""
+        return _arm_cost_of_pass(self._passed, self._cost, self.total_cost_usd)
+
+    @property
+    def pass_at_k(self) -> Mapping[int, float]:
+        """The chance that one of k runs of a task passes."""
+        return self._reliability[0]
+
+    @property
+    def pass_hat_k(self) -> Mapping[int, float]:
+        """The chance that all of k runs of a task pass."""
+        return self._reliability[1]
+
+    @cached_property
+    def unknown_because(self) -> Mapping[str, str]:
+        """The most common reason why each metric is missing from some runs."""
+        return _unknown_because(self._table)
+
+    @cached_property
+    def checked_objective(self) -> Quantity:
+        """The mean objective of runs that had checks to fail; by formula the others score 1, which nobody earned."""
+        return _checked_objective(self._table)
+
+    @cached_property
+    def estimated_runs(self) -> int:
+        """How many runs have tokens or a cost that is estimated."""
+        return estimated_runs(self._table)
+
+    @cached_property
+    def estimated_costs(self) -> int:
+        """How many runs have an estimated cost; the total then lies between `total_cost_ends`."""
+        return estimated_runs(self._table, "cost_usd")
+
+    @cached_property
+    def total_cost_ends(self) -> tuple[float, float] | None:
+        """The least and the most that all runs together cost, where some costs are estimated and all are known."""
+        return _cost_ends(self._table) if self.total_cost_usd.value is not None else None
+
+    @cached_property
+    def _passed(self) -> "Totalled":
+        return _totalled(self._table, "passed")
+
+    @cached_property
+    def _cost(self) -> "Totalled":
+        return _totalled(self._table, "cost_usd")
+
+    @cached_property
+    def _paid(self) -> "Totalled":
+        return _paid(self._table)
+
+    @cached_property
+    def _reliability(self) -> tuple[dict[int, float], dict[int, float]]:
+        return _reliability(self._table)
+
 
 def summarise(
     table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED_GRADES
 ) -> ArmSummary:
     """Aggregate one arm."""
-    metrics = Computed({metric.name: partial(_describe, table, metric.name) for metric in table.metrics})
-    passed, cost = _totalled(table, "passed"), _totalled(table, "cost_usd")
-    known_cost, successes = cost.total, int(passed.total)
-    total_cost = _total(cost, known_cost)
-    paid = np.concatenate([numbers_of(runs, "paid_usd") for runs in (table.runs, table.excluded, table.superseded)])
-    at_k, hat_k = _reliability(table)
-    return ArmSummary(
-        name=table.name,
-        runs=len(table.runs),
-        tasks=len(table.tasks),
-        excluded=count_values(table.excluded, "status"),
-        successes=successes,
-        pass_rate=unknown("no counted run has a known result") if passed.mean is None else known(passed.mean),
-        total_cost_usd=total_cost,
-        known_cost_usd=known_cost,
-        paid_usd=_paid(paid),
-        known_paid_usd=running_total(paid[~np.isnan(paid)] if np.isnan(paid).any() else paid),
-        solved_per_dollar=_solved_per_dollar(successes, passed, total_cost),
-        cost_of_pass_usd=_arm_cost_of_pass(passed, cost, total_cost),
-        pass_at_k=at_k,
-        pass_hat_k=hat_k,
-        metrics=metrics,
-        unknown_because=_unknown_because(table),
-        components=components,
-        scale=scale,
-        change_fail_percentage=change_fail_percentage(changes),
-        pr_revert_rate=pr_revert_rate(changes),
-        checked_objective=_checked_objective(table),
-        estimated_runs=estimated_runs(table),
-        estimated_costs=estimated_runs(table, "cost_usd"),
-        total_cost_ends=_cost_ends(table) if total_cost.value is not None else None,
-    )
+    return ArmSummary(table, changes, components, scale)
 
 
 class Totalled(Struct, frozen=True, kw_only=True):
-    """What is known of a metric, added up over the runs; it is needed of every arm, so the runs are taken once."""
+    """What is known of a metric, added up over the runs."""
 
     total: float
     count: int
@@ -111,6 +168,10 @@ class Totalled(Struct, frozen=True, kw_only=True):
 
 
 def _totalled(table: ArmTable, metric: str) -> Totalled:
+    if table.parts:
+        # Runs that are stored are read once for all that is asked about them, which are the sums of their tasks.
+        sums, known = table.sums(metric), int(table.known_per_task(metric).sum())
+        return Totalled(total=float(sums.sums.sum()), count=known, unknown=len(table.runs) - known)
     column = table.columns[metric]
     unknown = int(np.count_nonzero(np.isnan(column)))
     total = float(np.nansum(column) if unknown else column.sum())
@@ -157,11 +218,23 @@ def _total(cost: Totalled, known_sum: float) -> Quantity:
     return known(known_sum)
 
 
-def _paid(attempts: Column) -> Quantity:
-    silent = int(np.isnan(attempts).sum())
-    if silent:
-        return unknown(f"the cost of {silent} of {len(attempts)} attempts is unknown")
-    return known(running_total(attempts))
+def _paid(table: ArmTable) -> Totalled:
+    """All attempts together, whatever became of them."""
+    counted = table.each_part(lambda part: _paid_for(numbers_of(part.runs, "paid_usd")))
+    others = (_paid_for(numbers_of(attempts, "paid_usd")) for attempts in (table.excluded, table.superseded))
+    found = [*counted, *others]
+    return Totalled(
+        total=sum(each.total for each in found),
+        count=sum(each.count for each in found),
+        unknown=sum(each.unknown for each in found),
+    )
+
+
+def _paid_for(attempts: Column) -> Totalled:
+    known = ~np.isnan(attempts)
+    count = int(np.count_nonzero(known))
+    total = running_total(attempts if count == len(attempts) else attempts[known])
+    return Totalled(total=total, count=count, unknown=len(attempts) - count)
 
 
 def _solved_per_dollar(successes: int, passed: Totalled, total_cost: Quantity) -> Quantity:

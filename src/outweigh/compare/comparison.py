@@ -59,7 +59,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     pairing: Pairing
     deltas: Mapping[str, Delta]
     tasks: ComparedTasks
-    discordance: Discordance
     agent_kinds: frozenset[AgentKind]
     same_configuration: bool
     changed_tasks: tuple[str, ...]
@@ -96,6 +95,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     def without_checks(self) -> bool:
         """Whether no counted run of either arm had any check to fail."""
         return self._values("vacuous") == {True}
+
+    @property
+    def discordance(self) -> Discordance:
+        """The pairs by who passed, which few policies ask for."""
+        return _discordance(self.pairing)
 
     def _values(self, field: str) -> set[object]:
         """The values that counted runs of either arm have."""
@@ -145,7 +149,6 @@ def compare_arms(
         pairing=pairing,
         deltas=compute_deltas(before, after, pairing),
         tasks=compare_tasks(before, after),
-        discordance=_discordance(pairing),
         agent_kinds=frozenset(kind for table in (before, after) for kind in _all_values(table, "agent_kind")),
         same_configuration=_same_configuration(before, after),
         changed_tasks=_changed_tasks(before, after),
