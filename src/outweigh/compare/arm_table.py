@@ -31,8 +31,11 @@ Index = NDArray[np.intp]
 CompositeOf = Callable[[Score], float | None]
 _Result = TypeVar("_Result")
 
-_KEPT_BYTES = 10**8
-"""So much of the sums of an arm in parts is kept, which is enough for all gates of a million tasks."""
+_KEPT_BYTES = 4 * 10**8
+"""So much of the sums of an arm in parts is kept, which is enough for all gates of five million tasks."""
+
+_AMOUNTS = frozenset(metric.name for metric in METRICS if metric.unit in ("dollars", "seconds", "count"))
+"""Metrics that are compared by their logs as well."""
 
 
 class TaskSums(Struct, frozen=True, kw_only=True, eq=False):
@@ -44,8 +47,11 @@ class TaskSums(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def means(self) -> Column:
         """The mean of every task; NaN where no run knows the number."""
-        means: Column = np.full(len(self.counts), np.nan)
         with np.errstate(invalid="ignore"):
+            if self.counts.all():
+                of_all: Column = self.sums / self.counts
+                return of_all
+            means: Column = np.full(len(self.counts), np.nan)
             np.divide(self.sums, self.counts, out=means, where=self.counts > 0)
         return means
 
@@ -93,41 +99,56 @@ class ArmTable(Struct, frozen=True, kw_only=True):
         rows = self.runs_per_task()
         return np.repeat(np.arange(len(rows)), rows)
 
-    def each_part(self, reduce: Callable[["ArmTable"], _Result]) -> list[_Result]:
-        """Reduce the parts of the arm, or the arm itself where it has none."""
+    def each_part(self, reduce: Callable[..., _Result], *items: Sequence[Any]) -> list[_Result]:
+        """Reduce the parts of the arm, each with its item, or the arm itself where it has no parts."""
         if self.parts and isinstance(self.runs, StoredParts):
-            return self.runs.map(reduce, self.parts)
-        return [reduce(self)]
+            return self.runs.map(reduce, self.parts, *items)
+        return list(map(reduce, (self,), *items))
 
     def sums(self, metric: str, *, logs: bool = False) -> TaskSums:
         """Add a metric up over the runs of each task that know it, or the logs of it."""
         if metric in self.added:
             return self.added[metric](logs)
-        return self.sums_of(f"log {metric}" if logs else metric, partial(_column_of, metric=metric, logs=logs))
+        if self.parts and metric in _AMOUNTS:
+            # Who asks for one of them asks for the other too, and so the column is read once.
+            return self.sums_of_each((metric, f"log {metric}"), partial(_with_logs, metric=metric))[logs]
+        name, column_of = (f"log {metric}", _logs_of) if logs else (metric, _column_of)
+        return self.sums_of(name, partial(column_of, metric=metric))
 
     def sums_of(self, name: str, column_of: Callable[["ArmTable"], Column]) -> TaskSums:
         """Add up a column that is made of each part, and keep the sums by name."""
-        kept: dict[str, TaskSums] = self.kept.setdefault("sums", {})
-        if name not in kept:
-            kept[name] = self._add_up(name, column_of)
-            while len(kept) > 1 and (self.joined is not None or (self.parts and _bytes_of(kept) > _KEPT_BYTES)):
-                del kept[next(iter(kept))]
-        return kept[name]
+        return self.sums_of_each((name,), lambda part: (column_of(part),))[0]
 
-    def _add_up(self, name: str, column_of: Callable[["ArmTable"], Column]) -> TaskSums:
+    def sums_of_each(
+        self, names: Sequence[str], columns_of: Callable[["ArmTable"], Sequence[Column]]
+    ) -> list[TaskSums]:
+        """The same for columns that are made together, of what is read once."""
+        kept: dict[str, TaskSums] = self.kept.setdefault("sums", {})
+        found = [kept.get(name) for name in names]
+        if any(each is None for each in found):
+            added = self._add_up(names, columns_of)
+            kept.update(zip(names, added, strict=True))
+            while len(kept) > len(names) and (
+                self.joined is not None or (self.parts and _bytes_of(kept) > _KEPT_BYTES)
+            ):
+                del kept[next(iter(kept))]
+            return added
+        return [each for each in found if each is not None]
+
+    def _add_up(
+        self, names: Sequence[str], columns_of: Callable[["ArmTable"], Sequence[Column]]
+    ) -> list[TaskSums]:
         if self.joined is not None:
-            first, second = (arm.sums_of(name, column_of) for arm in self.joined)
-            more = (0, len(second.counts) - len(first.counts))
-            return TaskSums(
-                counts=np.pad(first.counts, more) + second.counts, sums=np.pad(first.sums, more) + second.sums
-            )
-        found = self.each_part(lambda part: _sums_by_task(part, column_of(part)))
-        if len(found) == 1:
-            return found[0]
-        rows = self.runs_per_task()
+            arm, more = self.joined
+            found = arm.sums_of_each(names, columns_of)
+            return [_with_more(sums, more, column) for sums, column in zip(found, columns_of(more), strict=True)]
+        parts = self.each_part(lambda part: [_sums_by_task(part, column) for column in columns_of(part)])
+        return parts[0] if len(parts) == 1 else [self._sums_of_parts(each) for each in zip(*parts, strict=True)]
+
+    def _sums_of_parts(self, found: Sequence[TaskSums]) -> TaskSums:
         complete = all(each.counts is part.rows for each, part in zip(found, self.parts, strict=True))
         return TaskSums(
-            counts=rows if complete else np.concatenate([each.counts for each in found]),
+            counts=self.runs_per_task() if complete else np.concatenate([each.counts for each in found]),
             sums=np.concatenate([each.sums for each in found]),
         )
 
@@ -173,13 +194,34 @@ def _bytes_of(kept: Mapping[str, TaskSums]) -> int:
     return sum(each.sums.nbytes for each in kept.values())
 
 
-def _column_of(arm: ArmTable, *, metric: str, logs: bool) -> Column:
+def _column_of(arm: ArmTable, *, metric: str) -> Column:
+    return arm.columns[metric]
+
+
+def _logs_of(arm: ArmTable, *, metric: str) -> Column:
+    return _log(arm.columns[metric])
+
+
+def _with_logs(arm: ArmTable, *, metric: str) -> tuple[Column, Column]:
     column = arm.columns[metric]
-    if not logs:
-        return column
+    return column, _log(column)
+
+
+def _log(column: Column) -> Column:
     # A zero has no logarithm: its task cannot be compared by ratio, and shows up as unknown.
     with np.errstate(divide="ignore"):
         return np.log(column)
+
+
+def _with_more(sums: TaskSums, more: ArmTable, column: Column) -> TaskSums:
+    """The sums with those of a few more runs, whose table has more tasks after those of the sums."""
+    known = ~np.isnan(column)
+    tasks, owners = np.unique(more.task_of[known], return_inverse=True)
+    added = (0, len(more.tasks) - len(sums.counts))
+    counts, found = np.pad(sums.counts, added), np.pad(sums.sums, added)
+    counts[tasks] += np.bincount(owners, minlength=len(tasks))
+    found[tasks] += np.bincount(owners, column[known], len(tasks))
+    return TaskSums(counts=counts, sums=found)
 
 
 def _sums_by_task(arm: ArmTable, column: Column) -> TaskSums:

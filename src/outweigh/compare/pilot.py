@@ -9,8 +9,8 @@ from msgspec import Struct
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
-from outweigh.compare.task_alignment import align_tasks
-from outweigh.compare.task_variance import select_tasks, task_moments
+from outweigh.compare.task_alignment import places_of_shared_tasks
+from outweigh.compare.task_variance import select_tasks, shared_moments
 from outweigh.errors import EvidenceError
 from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import TaskMoments, VarianceComponents, estimate_components
@@ -75,9 +75,9 @@ def price_pilot(comparison: Comparison, task_usd: float) -> tuple[DesignPrices |
 
 def _shared_moments(comparison: Comparison, metric: str, *, logs: bool) -> tuple[TaskMoments, TaskMoments]:
     """Both arms' moments of the tasks that know the metric in both; by ratio, a zero is not known."""
-    rows = align_tasks(comparison.baseline_table, comparison.candidate_table)
-    before = select_tasks(task_moments(comparison.baseline_table, metric, logs=logs), rows[:, 0])
-    after = select_tasks(task_moments(comparison.candidate_table, metric, logs=logs), rows[:, 1])
+    arms = comparison.baseline_table, comparison.candidate_table
+    places = places_of_shared_tasks(*arms)
+    before, after = (shared_moments(arm, metric, where, logs=logs) for arm, where in zip(arms, places, strict=True))
     known = np.isfinite(before.means) & np.isfinite(after.means)
     return select_tasks(before, known), select_tasks(after, known)
 

@@ -46,8 +46,11 @@ class Pairing:
 
     def __init__(self, baseline: ArmTable, candidate: ArmTable) -> None:
         self._arms = (baseline, candidate)
-        self._places = _repeat_places(baseline, candidate)
         self._rows: _Rows | None = None
+
+    @cached_property
+    def _places(self) -> _Places:
+        return _repeat_places(*self._arms)
 
     @property
     def pairs(self) -> int:
@@ -111,9 +114,10 @@ class Pairing:
         if not (baseline.parts and candidate.parts):
             self._rows = _paired_rows(baseline, candidate, self._places) if self._rows is None else self._rows
             return [action(self._rows, baseline, candidate)]
+        places = self._places
         # Rows of large arms are found again, which takes less than to keep them.
         return reduce_together(
-            baseline, candidate, lambda *parts: action(_paired_rows(parts[0], parts[1], self._places), *parts)
+            baseline, candidate, lambda *parts: action(_paired_rows(parts[0], parts[1], places), *parts)
         )
 
 

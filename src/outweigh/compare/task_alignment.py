@@ -19,10 +19,25 @@ def places_among(names: Sequence[str], tasks: Sequence[str]) -> Index:
     return np.fromiter((places.get(name, -1) for name in names), np.intp, len(names))
 
 
+def places_of_shared_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[Index | None, Index | None]:
+    """The same apart for each arm; None where the tasks of both are the same, so that nothing needs to be put in order.
+
+    Large experiments ask for it with every metric.
+    """
+    if same_tasks(baseline, candidate):
+        return None, None
+    rows = align_tasks(baseline, candidate)
+    return rows[:, 0], rows[:, 1]
+
+
+def count_shared_tasks(baseline: ArmTable, candidate: ArmTable) -> int:
+    """How many tasks have counted runs in both arms."""
+    return len(baseline.tasks) if same_tasks(baseline, candidate) else len(align_tasks(baseline, candidate))
+
+
 def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
     """For every task with counted runs in both arms, its place in the baseline and in the candidate."""
     if same_tasks(baseline, candidate):
-        # The usual case, told apart because every metric of a large experiment asks for it.
         return np.arange(len(baseline.tasks)).repeat(2).reshape(-1, 2)
     if baseline.parts and candidate.parts:
         return _align_parts(baseline, candidate)

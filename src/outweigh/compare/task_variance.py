@@ -18,11 +18,10 @@ def task_moments(arm: ArmTable, metric: str, *, logs: bool) -> TaskMoments:
     )
 
 
-def shared_moments(arm: ArmTable, metric: str, shared: Index, *, logs: bool) -> TaskMoments:
-    """The same for the tasks at these places; where all are, nothing is copied."""
+def shared_moments(arm: ArmTable, metric: str, shared: Index | None, *, logs: bool) -> TaskMoments:
+    """The same for the tasks at these places; None for all of them."""
     moments = task_moments(arm, metric, logs=logs)
-    is_all = len(shared) == len(arm.tasks) and np.array_equal(shared, np.arange(len(shared)))
-    return moments if is_all else moments.select(shared)
+    return moments if shared is None else moments.select(shared)
 
 
 def _variances(arm: ArmTable, metric: str, *, logs: bool) -> Column:
@@ -39,7 +38,6 @@ def _variances(arm: ArmTable, metric: str, *, logs: bool) -> Column:
     return np.concatenate(arm.each_part(of_part))
 
 
-def select_tasks(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskMoments:
-    """The moments of some tasks only, by place or by mask; where all are chosen, the very same."""
-    is_all = keep.all() if keep.dtype == np.bool_ else np.array_equal(keep, np.arange(len(moments.counts)))
-    return moments if is_all else moments.select(keep)
+def select_tasks(moments: TaskMoments, keep: NDArray[np.bool_]) -> TaskMoments:
+    """The moments of some tasks only; where all are chosen, the very same."""
+    return moments if keep.all() else moments.select(keep)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column, Index
-from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_alignment import places_of_shared_tasks
 from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, outcome_column, rated_outcomes
 
 Runs = Sequence[float]
@@ -57,7 +58,12 @@ class CollapseTest(Struct, frozen=True, kw_only=True):
     dropped: tuple[DroppedTask, ...]
     testable: int
     p_value: float | None
-    lesser: tuple[str, ...]
+    name_lesser: Callable[[], list[str]]
+
+    @property
+    def lesser(self) -> tuple[str, ...]:
+        """The names of the tasks that lost a part of their checks, of which there may be millions."""
+        return tuple(self.name_lesser())
 
     def is_alarm(self, alpha: float) -> bool:
         """Whether more tasks collapsed, or one fell deeper, than chance explains."""
@@ -93,18 +99,24 @@ class _Alike(NamedTuple):
 
 def collapse_test(baseline: ArmTable, candidate: ArmTable) -> CollapseTest:
     """Find the tasks that both arms ran and whose drop has an exact p-value of at most 1 %, and test their number."""
-    places = align_tasks(baseline, candidate)
-    before, after = (_ArmOutcomes(arm, places[:, side]) for side, arm in enumerate((baseline, candidate)))
+    arms = baseline, candidate
+    places = places_of_shared_tasks(*arms)
+    before, after = (_ArmOutcomes(arm, own) for arm, own in zip(arms, places, strict=True))
     rated = (before.runs > 0) & (after.runs > 0)
     plain = rated & before.is_plain & after.is_plain
     alike = [
-        *_group(before, after, np.flatnonzero(plain)),
+        *_group(before, after, plain),
         *(
             _Alike(before.values(place), after.values(place), (place,), is_plain=False)
             for place in np.flatnonzero(rated & ~plain).tolist()
         ),
     ]
-    return _test_collapses(alike, lambda chosen: [baseline.tasks[place] for place in places[chosen, 0].tolist()])
+
+    def names(chosen: Index) -> list[str]:
+        own = chosen if places[0] is None else places[0][chosen]
+        return [baseline.tasks[place] for place in own.tolist()]
+
+    return _test_collapses(alike, names)
 
 
 class _ArmOutcomes:
@@ -114,13 +126,14 @@ class _ArmOutcomes:
     nothing. A task is plain where all of its outcomes are 0 or 1.
     """
 
-    def __init__(self, arm: ArmTable, places: Index) -> None:
-        rated = arm.sums_of("outcome", outcome_column)
-        shares = arm.sums_of("shares of checks", _shares_of_checks)
-        self.runs, self.passes = rated.counts[places], rated.sums[places].astype(np.intp)
-        self.is_plain = shares.counts[places] == 0
+    def __init__(self, arm: ArmTable, places: Index | None) -> None:
+        rated, shares = arm.sums_of_each(("outcome", "shares of checks"), _outcomes_and_shares)
+        runs, passes, plain = rated.counts, rated.sums, shares.counts == 0
+        if places is not None:
+            runs, passes, plain = runs[places], passes[places], plain[places]
+        self.runs, self.passes, self.is_plain = runs, passes, plain
         self._arm = arm
-        self._places = places
+        self._chosen = places
 
     def values(self, place: int) -> list[float]:
         """The outcomes of one task."""
@@ -134,6 +147,10 @@ class _ArmOutcomes:
     def _outcomes(self) -> list[float]:
         return self._rated[0].tolist()  # type: ignore[no-any-return]
 
+    @property
+    def _places(self) -> Index:
+        return np.arange(len(self._arm.tasks)) if self._chosen is None else self._chosen
+
     @cached_property
     def _starts(self) -> list[int]:
         return np.searchsorted(self._rated[1], self._places, "left").tolist()  # type: ignore[no-any-return]
@@ -143,27 +160,31 @@ class _ArmOutcomes:
         return np.searchsorted(self._rated[1], self._places, "right").tolist()  # type: ignore[no-any-return]
 
 
-def _shares_of_checks(arm: ArmTable) -> Column:
-    """The outcomes that are neither a pass nor a failure; NaN for all others."""
+def _outcomes_and_shares(arm: ArmTable) -> tuple[Column, Column]:
+    """The outcomes, and beside them those that are neither a pass nor a failure; NaN for all others."""
     outcomes = outcome_column(arm)
-    return np.where((outcomes != 0) & (outcomes != 1), outcomes, np.nan)
+    return outcomes, np.where((outcomes != 0) & (outcomes != 1), outcomes, np.nan)
 
 
-def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: Index) -> Iterator[_Alike]:
+def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: NDArray[np.bool_]) -> Iterator[_Alike]:
     """The chosen tasks by how many runs they have, and how many of them passed."""
-    if not len(chosen):
+    if not chosen.any():
         return
-    parts = [part[chosen] for part in (before.runs, before.passes, after.runs, after.passes)]
+    parts = [part if chosen.all() else part[chosen] for part in (before.runs, before.passes, after.runs, after.passes)]
     most = max(int(part.max()) for part in parts) + 1
-    keys = ((parts[0] * most + parts[1]) * most + parts[2]) * most + parts[3]
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    for places in np.split(chosen[order], starts[1:]):
-        first = places[0]
+    # Small numbers are put in order much faster.
+    kind = np.min_scalar_type(-(most**4))
+    keys = np.zeros(len(parts[0]), dtype=kind)
+    for part in parts:
+        keys *= kind.type(most)
+        keys += part.astype(kind)
+    places = np.flatnonzero(chosen)[np.argsort(keys, kind="stable")]
+    for alike in np.split(places, np.cumsum(np.unique(keys, return_counts=True)[1])[:-1]):
+        first = alike[0]
         yield _Alike(
             _plain(int(before.runs[first]), int(before.passes[first])),
             _plain(int(after.runs[first]), int(after.passes[first])),
-            places,
+            alike,
             is_plain=True,
         )
 
@@ -201,7 +222,7 @@ def _test_collapses(alike: Sequence[_Alike], names: Callable[[Index], list[str]]
         dropped=tuple(in_order),
         testable=sum(len(group.places) for group in alike if group.chance(DROP_LEVEL) > 0),
         p_value=_p_value(in_order, alike),
-        lesser=tuple(names(np.sort(np.concatenate(lesser)))),
+        name_lesser=lambda: names(np.sort(np.concatenate(lesser))),
     )
 
 

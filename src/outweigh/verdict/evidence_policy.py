@@ -6,7 +6,7 @@ from msgspec.structs import asdict, replace
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import single_family
-from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_alignment import count_shared_tasks
 from outweigh.errors import quote_names
 from outweigh.verdict.blockers import PromotionMinimum, evidence_blockers, literal_blockers
 from outweigh.verdict.collapse import REPEATS_TO_DETECT, rule_of_three
@@ -165,7 +165,7 @@ def _blockers(comparison: Comparison, settings: EvidenceSettings) -> Iterator[st
         yield from literal_blockers(comparison)
         return
     minimum = PromotionMinimum(suite_tasks=settings.promotion_tasks, suite_repeats=settings.promotion_repeats)
-    shared = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
+    shared = count_shared_tasks(comparison.baseline_table, comparison.candidate_table)
     yield from minimum.lacking(shared, comparison.fewest_repeats)
     yield from evidence_blockers(comparison)
 
@@ -182,7 +182,10 @@ def _sensitivity(comparison: Comparison, weighed: WeighedEvidence, settings: Evi
         return decision_of(finding, weighed.watched, drops, (), settings, weighed.rates), finding.alarm
 
     suspects = [drop.task_id for drop in weighed.hard_drops]
-    missing = find_missing_values(comparison.baseline_table, comparison.candidate_table, weighed.gates)
+    if weighed.worth is None:
+        missing = weighed.find_missing()
+    else:
+        missing = find_missing_values(comparison.baseline_table, comparison.candidate_table, weighed.gates)
     return sensitivity(weighed.tests, suspects, weighed.decision, examine, decide, missing)
 
 
@@ -232,7 +235,7 @@ def _joined(names: Sequence[str]) -> str:
 
 def _scope(comparison: Comparison, settings: EvidenceSettings, looked: LookedEvidence | None) -> str:
     """What the decision is about: which tasks, done by whom, and how many looks at the data."""
-    tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
+    tasks = count_shared_tasks(comparison.baseline_table, comparison.candidate_table)
     population = (
         f"these {tasks} tasks only, run again by the same agents and models"
         if settings.fixed_suite
@@ -272,7 +275,7 @@ def _drop_notices(comparison: Comparison, weighed: WeighedEvidence) -> Iterator[
             f"{collapse.testable} tested tasks, as many are expected by chance with p = "
             f"{collapse.p_value:.2g}. Look at the runs."
         )
-    tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
+    tasks = count_shared_tasks(comparison.baseline_table, comparison.candidate_table)
     if comparison.fewest_repeats < REPEATS_TO_DETECT and tasks:
         yield (
             f"with fewer than {REPEATS_TO_DETECT} repeats, the collapse of a single task cannot be shown; even if none "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, TaskSums, with_column
 from outweigh.compare.run_columns import find_tasks
-from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_alignment import places_of_shared_tasks
 from outweigh.compare.task_variance import select_tasks, shared_moments
 from outweigh.stats.means import suite_error
 from outweigh.stats.sample import has_no_spread
@@ -105,26 +105,28 @@ def sample_gate(
 
     A resource that is 0 in every run of a task in both arms is the same there.
     """
-    rows, logs = align_tasks(baseline, candidate), gated.scale is EffectScale.RATIO
-    before = shared_moments(baseline, gated.metric, rows[:, 0], logs=logs)
-    after = shared_moments(candidate, gated.metric, rows[:, 1], logs=logs)
+    places, logs = places_of_shared_tasks(baseline, candidate), gated.scale is EffectScale.RATIO
+    before = shared_moments(baseline, gated.metric, places[0], logs=logs)
+    after = shared_moments(candidate, gated.metric, places[1], logs=logs)
+    amounts = _amounts(gated.metric, baseline, candidate, places) if logs else None
     # The mean log of a task with a zero is minus infinity, on one side or on both.
     with np.errstate(invalid="ignore"):
-        differences = after.means - before.means
-    amounts = _amounts(gated.metric, baseline, candidate, rows) if logs else None
-    if amounts is not None:
-        zeros = [arm.means == 0 for arm in amounts]
-        differences = np.where(zeros[0] & zeros[1], 0.0, differences) if zeros[0].any() else differences
+        differences = before.means - after.means if logs else after.means - before.means
     known = np.isfinite(differences)
-    benefits = -differences[known] if logs else differences[known]
-    names = names_of_rows(baseline, rows[:, 0])
+    if amounts is not None and not known.all():
+        zeros = [arm.means == 0 for arm in amounts]
+        differences = np.where(zeros[0] & zeros[1], 0.0, differences)
+        known = np.isfinite(differences)
+    benefits = differences if known.all() else differences[known]
+    benefits[np.abs(benefits) < BENEFIT_ROUNDING] = 0.0
+    names = names_of_rows(baseline, places[0])
     tasks = _some(names, known)
     sample = GateSample(
         gated=gated,
         margin=margin,
         tolerance=tolerance,
         tasks=tasks,
-        benefits=np.where(np.abs(benefits) < BENEFIT_ROUNDING, 0.0, benefits),
+        benefits=benefits,
         families=None if families is None else tuple(families[task] for task in tasks),
         noise=(select_tasks(before, known), select_tasks(after, known)),
         unknown=None,
@@ -132,9 +134,9 @@ def sample_gate(
     return sample if amounts is None else _with_total(sample, names, amounts, families)
 
 
-def names_of_rows(arm: ArmTable, places: Index) -> tuple[str, ...]:
+def names_of_rows(arm: ArmTable, places: Index | None) -> tuple[str, ...]:
     """The tasks at these different places; where all are, the very tuple of the arm."""
-    if len(places) == len(arm.tasks):
+    if places is None or len(places) == len(arm.tasks):
         return arm.tasks
     return tuple(arm.tasks[place] for place in places.tolist())
 
@@ -144,10 +146,12 @@ def _some(names: tuple[str, ...], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
     return names if chosen.all() else tuple(compress(names, chosen.tolist()))
 
 
-def _amounts(metric: str, baseline: ArmTable, candidate: ArmTable, rows: Index) -> tuple[TaskMoments, TaskMoments]:
+def _amounts(
+    metric: str, baseline: ArmTable, candidate: ArmTable, places: tuple[Index | None, Index | None]
+) -> tuple[TaskMoments, TaskMoments]:
     """The metric itself, not its logs, for the tasks that both arms ran."""
-    before = shared_moments(baseline, metric, rows[:, 0], logs=False)
-    return before, shared_moments(candidate, metric, rows[:, 1], logs=False)
+    before = shared_moments(baseline, metric, places[0], logs=False)
+    return before, shared_moments(candidate, metric, places[1], logs=False)
 
 
 def _with_total(
@@ -176,9 +180,12 @@ def _with_total(
 
 def total_benefits(before: Column, after: Column) -> Column:
     """Minus the log of the ratio of means, as one pseudo-value per task: their mean is it, their scatter its error."""
-    influence = after / after.mean() - before / before.mean()
-    benefits: Column = -(np.log(after.mean() / before.mean()) + influence)
-    return benefits
+    means = before.mean(), after.mean()
+    benefits: Column = after / means[1]
+    # In place, because there may be millions of tasks.
+    benefits -= before / means[0]
+    benefits += np.log(means[1] / means[0])
+    return np.negative(benefits, out=benefits)
 
 
 def sample_cost_of_pass(
@@ -190,10 +197,10 @@ def sample_cost_of_pass(
     tolerance: float | None = None,
 ) -> GateSample:
     """Dollars per pass, as a ratio of ratios of means; one pseudo-value per task."""
-    rows = align_tasks(baseline, candidate)
-    costs, passes = (_amounts(metric, baseline, candidate, rows) for metric in ("cost_usd", "passed"))
+    places = places_of_shared_tasks(baseline, candidate)
+    costs, passes = (_amounts(metric, baseline, candidate, places) for metric in ("cost_usd", "passed"))
     known = np.all([np.isfinite(arm.means) for arm in (*costs, *passes)], axis=0)
-    tasks = names_of_rows(baseline, rows[known, 0])
+    tasks = _some(names_of_rows(baseline, places[0]), known)
     sample = GateSample(
         gated=gated,
         margin=margin,

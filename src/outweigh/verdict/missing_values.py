@@ -8,6 +8,7 @@ estimated amount lies between the ends of its own range.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -21,60 +22,91 @@ from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, WORT
 from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
 
 Arms = tuple[ArmTable, ArmTable]
-Limits = Mapping[str, tuple[Column, Column]]
-"""For every metric the smallest and the largest value that a missing one can have, task by task."""
 
 _PARTS = {COST_OF_PASS: ("passed", "cost_usd"), WORTH: ("passed", "cost_usd")}
 _RATES = {gated.metric for gated in GATED_METRICS.values() if gated.scale is EffectScale.POINTS}
 
 
-class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
-    """One arm over all tasks that either arm has a record of, and how many runs of each there should be.
+class MissingRuns(NamedTuple):
+    """The tasks of which values are missing, by their places in order, and how many of each."""
 
-    `places` says where the tasks of the arm are among all; they may lack some.
+    places: Index
+    numbers: Index
+
+
+class Limits(NamedTuple):
+    """The smallest and the largest that a missing value can be, for the tasks at these places; NaN where it is none."""
+
+    places: Index
+    low: Column
+    high: Column
+
+    def end(self, places: Index, *, low: bool) -> Column:
+        """One end for tasks that are among these."""
+        ends: Column = (self.low if low else self.high)[np.searchsorted(self.places, places)]
+        return ends
+
+
+class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
+    """One arm over all tasks that either arm has a record of, and the runs that should be there and do not count.
+
+    `places` says where the tasks of the arm are among all, of which it may lack some; None where they are all.
     """
 
     arm: ArmTable
     tasks: tuple[str, ...]
-    places: Index
-    runs: Index
+    places: Index | None
+    absent: MissingRuns
 
-    def known(self, metric: str) -> TaskSums:
-        """The sums of what is known."""
-        return self._over_all(self.arm.sums(metric))
+    @property
+    def expected(self) -> int:
+        """How many runs there should be."""
+        return len(self.arm.runs) + int(self.absent.numbers.sum())
 
-    def filled(self, metrics: Sequence[str], limits: Limits, *, worst: bool) -> ArmTable:
+    def known(self, metric: str) -> Index:
+        """How many runs of each task know the metric."""
+        return _over_all(self.arm.known_per_task(metric), self.places, len(self.tasks))
+
+    def missing(self, metric: str) -> MissingRuns:
+        """The values of a metric that are unknown."""
+        return self._lacking(self.arm.known_per_task(metric))
+
+    def filled(self, metrics: Sequence[str], limits: Mapping[str, Limits], *, worst: bool) -> ArmTable:
         """The arm with its missing passes failed and its missing amounts at their largest, or the other way round."""
-        # A failed run is worst among rates, and the largest amount among resources.
-        ends = {metric: limits[metric][0 if (metric in _RATES) is worst else 1] for metric in metrics}
+        added: dict[str, Callable[[bool], TaskSums]] = {}
+        columns: dict[str, Callable[[], Column]] = {}
+        for metric in metrics:
+            # A failed run is worst among rates, and the largest amount among resources.
+            lows = (metric in _RATES) is worst
+            added[metric] = partial(self._filled_sums, metric, limits[metric], lows, worst)
+            columns[metric] = partial(self._filled_column, metric, limits[metric], lows, worst)
         return replace(
             self.arm,
             tasks=self.tasks,
-            owners=lambda: np.concatenate([self.places[self.arm.task_of], self._absent]),
+            owners=lambda: np.concatenate([self._owners, np.repeat(*self.absent)]),
             rows=None,
             parts=(),
             kept={},
-            added={metric: partial(self._filled_sums, metric, end, worst) for metric, end in ends.items()},
-            columns=Computed(
-                {metric: partial(self._filled_column, metric, end, worst) for metric, end in ends.items()}, keep=False
-            ),
+            added=added,
+            columns=Computed(columns, keep=False),
         )
 
+    def _lacking(self, known: Index) -> MissingRuns:
+        """What is missing where so many runs of the arm's tasks know something."""
+        runs = self.arm.runs_per_task()
+        if known is runs:
+            return self.absent
+        numbers = _over_all(runs - known, self.places, len(self.tasks))
+        numbers[self.absent.places] += self.absent.numbers
+        return _counted(numbers)
+
     @property
-    def _absent(self) -> Index:
-        """The tasks of the runs of which there is no record that counts."""
-        recorded = np.bincount(self.places, self.arm.runs_per_task(), len(self.tasks)).astype(np.intp)
-        return np.repeat(np.arange(len(self.tasks)), self.runs - recorded)
+    def _owners(self) -> Index:
+        """The places of the tasks of the runs that count."""
+        return self.arm.task_of if self.places is None else self.places[self.arm.task_of]
 
-    def _over_all(self, sums: TaskSums) -> TaskSums:
-        if len(self.places) == len(self.tasks) and self.arm.tasks is self.tasks:
-            return sums
-        counts, amounts = np.zeros(len(self.tasks), dtype=np.intp), np.zeros(len(self.tasks))
-        counts[self.places], amounts[self.places] = sums.counts, sums.sums
-        return TaskSums(counts=counts, sums=amounts)
-
-    def _filled_sums(self, metric: str, end: Column, worst: bool, logs: bool) -> TaskSums:
-        sums = self._over_all(
+    def _filled_sums(self, metric: str, limits: Limits, lows: bool, worst: bool, logs: bool) -> TaskSums:
+        sums = (
             self.arm.sums_of(
                 f"{metric} {worst} {logs}",
                 lambda part: _log(_with_ends(part, metric, worst)) if logs else _with_ends(part, metric, worst),
@@ -82,17 +114,32 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
             if metric in self.arm.ranges
             else self.arm.sums(metric, logs=logs)
         )
-        lacking = np.where(np.isnan(end), 0, self.runs - sums.counts)
-        some = np.flatnonzero(lacking)
-        found = sums.sums.copy()
-        found[some] += lacking[some] * (_log(end[some]) if logs else end[some])
-        return TaskSums(counts=sums.counts + lacking, sums=found)
+        counts, found = (_over_all(each, self.places, len(self.tasks)) for each in (sums.counts, sums.sums))
+        places, numbers = self._lacking(sums.counts)
+        ends = limits.end(places, low=lows)
+        there = ~np.isnan(ends)
+        places, numbers, ends = places[there], numbers[there], ends[there]
+        counts[places] += numbers
+        found[places] += numbers * (_log(ends) if logs else ends)
+        return TaskSums(counts=counts, sums=found)
 
-    def _filled_column(self, metric: str, end: Column, worst: bool) -> Column:
+    def _filled_column(self, metric: str, limits: Limits, lows: bool, worst: bool) -> Column:
+        ends = np.full(len(self.tasks), np.nan)
+        ends[limits.places] = limits.low if lows else limits.high
         column = _with_ends(self.arm, metric, worst)
-        return np.concatenate(
-            [np.where(np.isnan(column), end[self.places[self.arm.task_of]], column), end[self._absent]]
-        )
+        return np.concatenate([np.where(np.isnan(column), ends[self._owners], column), ends[np.repeat(*self.absent)]])
+
+
+_Values = TypeVar("_Values", Index, Column)
+
+
+def _over_all(values: _Values, places: Index | None, tasks: int) -> _Values:
+    """The values of an arm's tasks as a copy over all tasks; 0 where the arm has none."""
+    if places is None:
+        return values.copy()
+    found = np.zeros(tasks, dtype=values.dtype)
+    found[places] = values
+    return found
 
 
 def _with_ends(arm: ArmTable, metric: str, worst: bool) -> Column:
@@ -116,7 +163,7 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
     """
 
     arms: tuple[ExpectedRuns, ExpectedRuns]
-    limits: Limits
+    limits: Mapping[str, Limits]
     families: Families | None
     counts: Mapping[str, int]
     estimated: Mapping[str, int]
@@ -173,7 +220,7 @@ def find_missing_values(
         return None
     arms = _expected_runs(baseline, candidate)
     limits = {metric: _limits(arms, metric) for metric in metrics}
-    lacking = {metric: sum(_missing(arm, metric, limits[metric][0]) for arm in arms) for metric in metrics}
+    lacking = {metric: sum(_missing(arm, metric, limits[metric]) for arm in arms) for metric in metrics}
     counts = {gate.gated.name: max(lacking[metric] for metric in _parts(gate)) for gate in gates}
     estimated = {
         gate.gated.name: max(_estimated((baseline, candidate), metric) for metric in _parts(gate)) for gate in gates
@@ -187,7 +234,7 @@ def find_missing_values(
         families=families_of_all_runs(baseline, candidate) if in_families else None,
         counts=counts,
         estimated=estimated,
-        expected=sum(int(arm.runs.sum()) for arm in arms),
+        expected=sum(arm.expected for arm in arms),
         value_usd=value_usd,
     )
 
@@ -212,60 +259,108 @@ def _expected_runs(baseline: ArmTable, candidate: ArmTable) -> tuple[ExpectedRun
     arms = (baseline, candidate)
     aside = [count_values(arm.stale, "task_id") for arm in arms]
     tasks = union_of_tasks(arms)
-    places = [places_among(arm.tasks, tasks) for arm in arms]
-    excluded = [arm.lost_per_task(tasks) for arm in arms]
-    counted = [
-        np.bincount(own, arm.runs_per_task(), len(tasks)).astype(np.intp) for arm, own in zip(arms, places, strict=True)
-    ]
+    places = [None if arm.tasks is tasks else places_among(arm.tasks, tasks) for arm in arms]
+    lost = [arm.lost_per_task(tasks) for arm in arms]
     recorded = [
-        own + gone + counts_by_place(tasks, stale) for own, gone, stale in zip(counted, excluded, aside, strict=True)
+        _over_all(arm.runs_per_task(), own, len(tasks)) + gone + counts_by_place(tasks, stale)
+        for arm, own, gone, stale in zip(arms, places, lost, aside, strict=True)
     ]
     # What one arm has of a task and the other lacks may have been lost, or picked: nobody can tell.
-    absent = [np.maximum(recorded[1 - place] - recorded[place], 0) for place in range(2)]
+    never = recorded[1] - recorded[0]
     before, after = (
-        ExpectedRuns(arm=arm, tasks=tasks, places=own, runs=runs + gone + never)
-        for arm, own, runs, gone, never in zip(arms, places, counted, excluded, absent, strict=True)
+        ExpectedRuns(arm=arm, tasks=tasks, places=own, absent=_counted(gone + np.maximum(more, 0)))
+        for arm, own, gone, more in zip(arms, places, lost, (never, -never), strict=True)
     )
     return before, after
 
 
-def _limits(arms: tuple[ExpectedRuns, ExpectedRuns], metric: str) -> tuple[Column, Column]:
-    """The smallest and the largest that a missing value of each task can be."""
-    tasks = len(arms[0].tasks)
+def _counted(numbers: Index) -> MissingRuns:
+    places = np.flatnonzero(numbers)
+    return MissingRuns(places, numbers[places])
+
+
+def _limits(arms: tuple[ExpectedRuns, ExpectedRuns], metric: str) -> Limits:
+    """The smallest and the largest that a missing value can be, for every task that lacks one."""
+    places = np.union1d(*(arm.missing(metric).places for arm in arms))
     if metric in _RATES:
         # A task without checks, or without judges, has nothing that a run could know.
-        asked = np.logical_or(*(arm.known(metric).counts > 0 for arm in arms))
-        return np.where(asked, 0.0, np.nan), np.where(asked, 1.0, np.nan)
-    low, high = np.full(tasks, np.inf), np.full(tasks, -np.inf)
-    for expected in arms:
-        found = expected.arm.each_part(partial(_extremes, metric=metric))
-        lows, highs = (np.concatenate([part[side] for part in found]) for side in range(2))
-        low[expected.places] = np.minimum(low[expected.places], lows)
-        high[expected.places] = np.maximum(high[expected.places], highs)
+        asked = np.logical_or(*(arm.known(metric)[places] > 0 for arm in arms))
+        return Limits(places, np.where(asked, 0.0, np.nan), np.where(asked, 1.0, np.nan))
+    low, high = _extremes(arms, metric, places)
     some, more = high > -np.inf, high > 0
-    least, most = low[more].min(initial=np.inf), high[more].max(initial=-np.inf)
-    if not more.any():
-        return np.where(some, 0.0, np.nan), np.where(some, 0.0, np.nan)
-    return np.where(more, low, np.where(some, 0.0, least)), np.where(some, high, most)
+    if more.all():
+        return Limits(places, low, high)
+    # A task of which no run knows the amount may have any that is known of another.
+    lows, highs = _extremes(arms, metric, np.arange(len(arms[0].tasks)))
+    known = highs > 0
+    if not known.any():
+        none = np.where(some, 0.0, np.nan)
+        return Limits(places, none, none)
+    least, most = lows[known].min(), highs[known].max()
+    return Limits(places, np.where(more, low, np.where(some, 0.0, least)), np.where(some, high, most))
 
 
-def _extremes(arm: ArmTable, *, metric: str) -> tuple[Column, Column]:
-    """The least amount of each task that is not zero, which has no logarithm, and the largest of all."""
-    column = arm.columns[metric]
-    if arm.rows is not None and len(column) and column.min() > 0:  # false where one is unknown
-        starts = np.cumsum(arm.rows) - arm.rows
-        return np.minimum.reduceat(column, starts), np.maximum.reduceat(column, starts)
-    known = ~np.isnan(column)
-    values, owners = column[known], arm.task_of[known]
-    low, high = np.full(len(arm.tasks), np.inf), np.full(len(arm.tasks), -np.inf)
-    np.minimum.at(low, owners[values > 0], values[values > 0])
-    np.maximum.at(high, owners, values)
+def _extremes(arms: tuple[ExpectedRuns, ExpectedRuns], metric: str, places: Index) -> tuple[Column, Column]:
+    """The least amount that is not zero, which has no logarithm, and the largest of all, of the tasks at these places.
+
+    Infinite where there is none.
+    """
+    low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
+    for expected in arms:
+        own = places
+        if expected.places is not None:
+            where = np.full(len(expected.tasks), -1)
+            where[expected.places] = np.arange(len(expected.places))
+            own = where[places]
+        has = own >= 0
+        lows, highs = _extremes_of_arm(expected.arm, metric, own[has])
+        low[has], high[has] = np.minimum(low[has], lows), np.maximum(high[has], highs)
     return low, high
 
 
-def _missing(arm: ExpectedRuns, metric: str, limit: Column) -> int:
+def _extremes_of_arm(arm: ArmTable, metric: str, tasks: Index) -> tuple[Column, Column]:
+    """The same of one arm, for some of its tasks in order or in any."""
+    order = np.argsort(tasks, kind="stable")
+    ends = np.cumsum([len(part.tasks) for part in arm.parts or (arm,)])
+    cuts = np.searchsorted(tasks[order], ends)
+    starts = (0, *ends[:-1].tolist())
+    chosen = [tasks[some] - start for some, start in zip(np.split(order, cuts[:-1]), starts, strict=True)]
+    found = arm.each_part(partial(_extremes_of_part, metric=metric), chosen)
+    low, high = np.empty(len(tasks)), np.empty(len(tasks))
+    low[order], high[order] = (np.concatenate([part[side] for part in found]) for side in range(2))
+    return low, high
+
+
+def _extremes_of_part(arm: ArmTable, tasks: Index, *, metric: str) -> tuple[Column, Column]:
+    low, high = np.full(len(tasks), np.inf), np.full(len(tasks), -np.inf)
+    if not len(tasks):
+        return low, high
+    rows, owners = _rows_of(arm, tasks)
+    values = arm.columns[metric][rows]
+    known = ~np.isnan(values)
+    values, places = values[known], owners[known]
+    np.minimum.at(low, places[values > 0], values[values > 0])
+    np.maximum.at(high, places, values)
+    return low, high
+
+
+def _rows_of(arm: ArmTable, tasks: Index) -> tuple[Index, Index]:
+    """The rows of the runs of some tasks, and the place of each run's task among these."""
+    if arm.rows is None:
+        chosen = np.full(len(arm.tasks), -1)
+        chosen[tasks] = np.arange(len(tasks))
+        owners = chosen[arm.task_of]
+        rows = np.flatnonzero(owners >= 0)
+        return rows, owners[rows]
+    sizes = arm.rows[tasks]
+    before = np.cumsum(arm.rows)[tasks] - np.cumsum(sizes)  # the rows before these that are not chosen
+    return np.arange(sizes.sum()) + np.repeat(before, sizes), np.repeat(np.arange(len(tasks)), sizes)
+
+
+def _missing(arm: ExpectedRuns, metric: str, limits: Limits) -> int:
     """How many values are unknown of those that somebody could know."""
-    return int((arm.runs - arm.known(metric).counts)[~np.isnan(limit)].sum())
+    places, numbers = arm.missing(metric)
+    return int(numbers[~np.isnan(limits.end(places, low=True))].sum())
 
 
 def _estimated(arms: Arms, metric: str) -> int:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_alignment import count_shared_tasks
 from outweigh.stats.distributions import normal_quantile
 from outweigh.stats.means import suite_error
 from outweigh.stats.variance import cluster_errors
@@ -37,7 +37,7 @@ def required_sample(
     if unknown or have < 2:
         # More tasks do not make a metric known; below the minimum they are the first thing to ask for.
         if unknown:
-            have = max(*counts, len(align_tasks(comparison.baseline_table, comparison.candidate_table)))
+            have = max(*counts, count_shared_tasks(comparison.baseline_table, comparison.candidate_table))
         return _describe(_Need(tasks=MINIMUM_TASKS - have), comparison) if have < MINIMUM_TASKS else None
     if settings.fixed_suite:
         return _describe(_Need(repeats=_repeats_for_this_suite(gates, comparison)), comparison)

@@ -11,7 +11,7 @@ from outweigh.compare.arm_table import NO_FALSE_TRIGGER, TRIGGER_RECALL, ArmTabl
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
 from outweigh.compare.run_columns import count_reasons
-from outweigh.compare.task_alignment import align_tasks
+from outweigh.compare.task_alignment import align_tasks, count_shared_tasks
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.confounding import cost_confounded, dollars_confounded, order_confounded
@@ -65,7 +65,7 @@ def sample_worth_gate(comparison: Comparison, settings: EvidenceSettings) -> Gat
 
 def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> Iterator[str]:
     """Everything that forbids a conclusion."""
-    shared, all_tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table)), len(comparison.tasks)
+    shared, all_tasks = count_shared_tasks(comparison.baseline_table, comparison.candidate_table), len(comparison.tasks)
     if shared < MINIMUM_TASKS and not settings.fixed_suite:
         yield f"{shared} tasks have counted runs in both arms; a conclusion needs at least {MINIMUM_TASKS}"
     elif not shared:
@@ -98,9 +98,9 @@ def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> Gat
 
 def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
     """Tasks that both arms ran and that this gate cannot compare: its metric is missing or 0 there."""
-    shared = align_tasks(comparison.baseline_table, comparison.candidate_table)
-    if len(gate.tasks) == len(shared):
+    if len(gate.tasks) == count_shared_tasks(*_tables(comparison)):
         return ()
+    shared = align_tasks(*_tables(comparison))
     kept, cases = set(gate.tasks), _cases(gate.gated.metric, comparison)
     names = (comparison.baseline_table.tasks[place] for place in shared[:, 0].tolist())
     return tuple(name for name in names if name not in kept and (cases is None or name in cases))
@@ -207,7 +207,7 @@ def _why_missing(gate: GateSample, comparison: Comparison) -> str | None:
         return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {arms} {_unknown_metric(gate, comparison)}"
     if (cases := _cases(gate.gated.metric, comparison)) is not None:
         return _why_too_few_cases(gate, cases)
-    shared = len(align_tasks(*_tables(comparison)))
+    shared = count_shared_tasks(*_tables(comparison))
     if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
         metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
         return f"{shared - len(gate.benefits)} of {shared} tasks have no {metric} to compare (missing or 0)"

@@ -4,7 +4,8 @@ Alarms come first, then what makes evidence unusable, then the rule. Nothing is 
 decision weighs after every few tasks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from outweigh.verdict.excluded_runs import FORBIDDEN, count_as_failures, turned_
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateTest, examine_gate
 from outweigh.verdict.missing_values import (
+    MissingValues,
     could_be_turned,
     families_of_all_runs,
     find_missing_values,
@@ -37,8 +39,8 @@ class WeighedEvidence(Struct, frozen=True, kw_only=True, eq=False):
     """The decision about one candidate and what it rests on, before anything is explained.
 
     `watched` is the pass rate when it is not among the gates; `others` are the other candidates' tests. `hard_drops`
-    are tasks that collapsed beyond chance, `soft_drops` tasks that lost checks and may be chance. `rates` are the
-    levels of all tests. `turned` says that only missing or estimated values keep the known ones from deciding.
+    are tasks that collapsed beyond chance. `rates` are the levels of all tests. `turned` says that only missing or
+    estimated values keep the known ones from deciding.
     """
 
     decision: Decision
@@ -52,8 +54,14 @@ class WeighedEvidence(Struct, frozen=True, kw_only=True, eq=False):
     unusable: tuple[str, ...]
     collapse: CollapseTest | None
     hard_drops: tuple[Regression, ...]
-    soft_drops: tuple[str, ...]
+    name_soft_drops: Callable[[], tuple[str, ...]]
+    find_missing: Callable[[], MissingValues | None]
     turned: bool = False
+
+    @property
+    def soft_drops(self) -> tuple[str, ...]:
+        """Tasks that lost checks, which may be chance."""
+        return self.name_soft_drops()
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -133,9 +141,11 @@ def _weigh_candidate(
     gated = any(gate.gated.name == PASS_RATE for gate in gates)
     watched = None if gated else examine_sample(watched_pass_rate(comparison, settings), settings)
     decision = shown = decision_of(finding, watched, hard, unusable, settings, rates)
+    # Found once for the decision and for its sensitivity, and only where one of them asks.
+    missing = cache(partial(_missing_values, comparison, samples, settings))
     turned = None
     if settings.version > 1 and decision in TURNABLE:
-        turned = _turned_by_missing_values(comparison, samples, decision, tests[1:], settings, rates)
+        turned = _turned_by_missing_values(missing(), samples, decision, tests[1:], settings, rates)
     if turned is not None:
         decision, unusable = finding.alarm or Decision.INCONCLUSIVE, (*unusable, turned)
     lost = unequal_exclusions(comparison)
@@ -156,13 +166,22 @@ def _weigh_candidate(
         unusable=unusable,
         collapse=collapse,
         hard_drops=hard,
-        soft_drops=soft,
+        name_soft_drops=soft,
+        find_missing=missing,
         turned=turned is not None,
     )
 
 
+def _missing_values(
+    comparison: Comparison, samples: tuple[tuple[GateSample, ...], GateSample | None], settings: EvidenceSettings
+) -> MissingValues | None:
+    gates, worth = samples
+    tables = comparison.baseline_table, comparison.candidate_table
+    return find_missing_values(*tables, gates if worth is None else (*gates, worth), settings.value_usd)
+
+
 def _turned_by_missing_values(
-    comparison: Comparison,
+    missing: MissingValues | None,
     samples: tuple[tuple[GateSample, ...], GateSample | None],
     decision: Decision,
     others: Sequence[CandidateTests],
@@ -170,18 +189,15 @@ def _turned_by_missing_values(
     rates: ErrorRates,
 ) -> str | None:
     """Why the decision is not made although the known values show it: the missing ones could turn it."""
-    gates, worth = samples
-    all_gates = gates if worth is None else (*gates, worth)
-    tables = comparison.baseline_table, comparison.candidate_table
-    missing = find_missing_values(*tables, all_gates, settings.value_usd)
     if missing is None:
         return None
+    gates, worth = samples
 
     def decide(changed: Sequence[GateSample]) -> Decision:
         tests = examine_samples(changed[: len(gates)], None if worth is None else changed[-1], settings)
         return apply_version([tests, *others], settings, rates)[0].decision
 
-    return could_be_turned(missing, all_gates, decision, decide)
+    return could_be_turned(missing, gates if worth is None else (*gates, worth), decision, decide)
 
 
 def _turned_by_failures(
@@ -216,16 +232,18 @@ def _turned_by_failures(
 
 def _drops(
     comparison: Comparison, settings: EvidenceSettings, rates: ErrorRates
-) -> tuple[CollapseTest | None, tuple[Regression, ...], tuple[str, ...]]:
+) -> tuple[CollapseTest | None, tuple[Regression, ...], Callable[[], tuple[str, ...]]]:
     tables = comparison.baseline_table, comparison.candidate_table
     if settings.version == 1:
         drops = task_drops(*tables, rates.task_alarm)
-        hard, soft, collapse = drops.supported, drops.unsupported, None
-    else:
-        collapse = collapse_test(*tables)
-        hard, soft = _collapsed(collapse, rates), collapse.lesser
-    # Their error rate holds for planned looks; a sequential verdict may look at any time.
-    return collapse, () if settings.planned_tasks is not None else hard, soft
+        return None, _unless_sequential(drops.supported, settings), lambda: drops.unsupported
+    collapse = collapse_test(*tables)
+    return collapse, _unless_sequential(_collapsed(collapse, rates), settings), lambda: collapse.lesser
+
+
+def _unless_sequential(drops: tuple[Regression, ...], settings: EvidenceSettings) -> tuple[Regression, ...]:
+    """Their error rate holds for planned looks; a sequential verdict may look at any time."""
+    return () if settings.planned_tasks is not None else drops
 
 
 def _collapsed(collapse: CollapseTest, rates: ErrorRates) -> tuple[Regression, ...]:
