@@ -205,6 +205,9 @@ class Computed(Mapping[str, _Value]):
             self._found[name] = value
         return value
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._compute  # without computing it, which a mapping does otherwise
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._compute)
 

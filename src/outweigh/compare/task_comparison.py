@@ -80,13 +80,19 @@ class ComparedTasks(Sequence[TaskComparison]):
 
 
 class ArmTasks:
-    """One arm's side of every task. `place` is where a task stands in the arm's table, -1 where no run counts."""
+    """One arm's side of every task.
 
-    def __init__(self, arm: ArmTable, place: Index, excluded: Index) -> None:
-        counted = place >= 0
+    `place` is where a task stands in the arm's table, -1 where no run counts; None where the tasks are those of the
+    table, as they stand there.
+    """
+
+    def __init__(self, arm: ArmTable, place: Index | None, excluded: Index) -> None:
         self.excluded = excluded
-        self.runs = np.where(counted, np.append(arm.runs_per_task(), 0)[place], 0)
-        self.vacuous = np.append(_vacuous(arm), False)[place] & counted
+        self.runs, self.vacuous = arm.runs_per_task(), _vacuous(arm)
+        if place is not None:
+            counted = place >= 0
+            self.runs = np.where(counted, np.append(self.runs, 0)[place], 0)
+            self.vacuous = np.append(self.vacuous, False)[place] & counted
         self._arm = arm
         self._place = place
         self._means: Mapping[str, Callable[[int], Quantity]] = Computed(
@@ -103,12 +109,12 @@ class ArmTasks:
         """The mean of a metric for every task; NaN where a run does not know it, and where no run counts."""
         arm = self._arm
         known = arm.known_per_task(metric) == arm.runs_per_task()
-        means: Column = np.append(np.where(known, arm.mean_per_task(metric), np.nan), np.nan)[self._place]
-        return means
+        means: Column = np.where(known, arm.mean_per_task(metric), np.nan)
+        return means if self._place is None else np.append(means, np.nan)[self._place]
 
     def side(self, number: int) -> TaskSide:
         """The arm's runs of one task."""
-        place = int(self._place[number])
+        place = number if self._place is None else int(self._place[number])
         means = {name: NOTHING if place < 0 else self._means[name](place) for name in _MEANS}
         return TaskSide(
             runs=int(self.runs[number]),
@@ -123,8 +129,11 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
     alone = tasks_of_lost_runs((baseline, candidate))
     same = same_tasks(baseline, candidate) and not any(alone)
     names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
-    sides = [ArmTasks(arm, places_among(names, arm.tasks), arm.lost_per_task(names)) for arm in (baseline, candidate)]
-    return ComparedTasks(names, sides[0], sides[1])
+    before, after = (
+        ArmTasks(arm, None if same else places_among(names, arm.tasks), arm.lost_per_task(names))
+        for arm in (baseline, candidate)
+    )
+    return ComparedTasks(names, before, after)
 
 
 def _vacuous(arm: ArmTable) -> NDArray[np.bool_]:

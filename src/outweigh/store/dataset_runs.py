@@ -249,6 +249,8 @@ class StoredRuns(Sequence[Score]):
             # In the order of the runs, in which a Counter is asked for its most common values.
             return sum_counts(self.map(lambda part: part.counts(field), self.parts))
         names, codes = self.names(field)
+        if len(names) == 1:
+            return Counter({names[0]: len(self)})
         return Counter(dict(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True)))
 
     def _names(self, field: str) -> tuple[list[Any], Codes]:

@@ -178,8 +178,9 @@ def _group(before: _ArmOutcomes, after: _ArmOutcomes, chosen: NDArray[np.bool_])
     for part in parts:
         keys *= kind.type(most)
         keys += part.astype(kind)
-    places = np.flatnonzero(chosen)[np.argsort(keys, kind="stable")]
-    for alike in np.split(places, np.cumsum(np.unique(keys, return_counts=True)[1])[:-1]):
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    for alike in np.split(np.flatnonzero(chosen)[order], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1):
         first = alike[0]
         yield _Alike(
             _plain(int(before.runs[first]), int(before.passes[first])),

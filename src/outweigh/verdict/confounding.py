@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, cost_provenances
 from outweigh.compare.run_columns import count_values, numbers_of
-from outweigh.compare.task_alignment import align_tasks, reduce_together
+from outweigh.compare.task_alignment import align_tasks, places_of_shared_tasks, reduce_together
 from outweigh.stats.estimate import Unit, excludes
 from outweigh.stats.means import mean_interval
 from outweigh.stats.proportions import cliff_delta
@@ -187,8 +187,11 @@ def _moments(arm: ArmTable, field: str) -> Moments:
 
 
 def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    rows = align_tasks(baseline, candidate)
-    shifts = _hit_rates(candidate)[rows[:, 1]] - _hit_rates(baseline)[rows[:, 0]]
+    before, after = (
+        _hit_rates(arm) if places is None else _hit_rates(arm)[places]
+        for arm, places in zip((baseline, candidate), places_of_shared_tasks(baseline, candidate), strict=True)
+    )
+    shifts = after - before
     shifts = shifts[~np.isnan(shifts)]
     if len(shifts) < 2 or abs(float(shifts.mean())) <= CACHE_TOLERANCE:
         return None
@@ -203,16 +206,14 @@ def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
 
 def _hit_rates(arm: ArmTable) -> Column:
     """Per task, the part of the cache traffic that was a read; NaN where a task had none or nobody knows."""
-    reads, both = (arm.sums_of(name, column).sums for name, column in (("reads", _reads), ("cache traffic", _traffic)))
+    reads, both = arm.sums_of_each(("cache reads", "cache traffic"), _reads_and_traffic)
     rates = np.full(len(arm.tasks), np.nan)
-    np.divide(reads, both, out=rates, where=both > 0)
+    np.divide(reads.sums, both.sums, out=rates, where=both.sums > 0)
     return rates
 
 
-def _reads(arm: ArmTable) -> Column:
-    """What each run read from the cache, where it is known what it wrote."""
-    return np.where(np.isnan(arm.columns["cache_write_tokens"]), np.nan, arm.columns["cache_read_tokens"])
-
-
-def _traffic(arm: ArmTable) -> Column:
-    return arm.columns["cache_read_tokens"] + arm.columns["cache_write_tokens"]
+def _reads_and_traffic(arm: ArmTable) -> tuple[Column, Column]:
+    """What each run read from the cache, where it is known what it wrote, and both together."""
+    read, written = arm.columns["cache_read_tokens"], arm.columns["cache_write_tokens"]
+    both = read + written
+    return np.where(np.isnan(both), np.nan, read), both
