@@ -29,6 +29,9 @@ class Objective(Struct, frozen=True, kw_only=True, gc=False):
 
 
 _UNCHECKED = Objective(share=NOT_EVALUATED, passed=NOT_EVALUATED, vacuous=False)
+_VACUOUS = Objective(share=known(1.0), passed=known(0), vacuous=True)
+_MISSING = unknown("a check could not be evaluated")
+_UNDECIDED = Objective(share=_MISSING, passed=_MISSING, vacuous=False)
 
 
 def passed(run: RunRecord) -> Quantity:
@@ -51,17 +54,16 @@ def objective(run: RunRecord) -> Objective:
     """Checks passed / checks, by weight; 1.0 with no scored check, marked vacuous because nothing was asserted."""
     if run.status in EXCLUDED_STATUSES or run.checks is None:
         return _UNCHECKED
-    scored = [check for check in run.checks if check.weight]
-    if not scored:
-        return Objective(share=known(1.0), passed=known(0), vacuous=True)
-    passed, earned = 0.0, 0.0
-    for check in scored:
-        if (part := _part(check)) is None:
-            missing = unknown("a check could not be evaluated")
-            return Objective(share=missing, passed=missing, vacuous=False)
-        passed += part
-        earned += part * check.weight
-    weight = sum([check.weight for check in scored])
+    passed = earned = weight = 0.0
+    for check in run.checks:
+        if check.weight:
+            if (part := _part(check)) is None:
+                return _UNDECIDED
+            passed += part
+            earned += part * check.weight
+            weight += check.weight
+    if not weight:
+        return _VACUOUS
     return Objective(share=known(earned / weight), passed=known(passed), vacuous=False)
 
 

@@ -122,12 +122,11 @@ def cache_normalised_cost(run: RunRecord, prices: PriceTables) -> Quantity:
     total = 0.0
     for model, usage in run.metering.models.items():
         listed = prices.prices(model)
-        sent = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-        if listed is None or usage.output_tokens is None or None in sent:
+        sent, read, written = usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens
+        if listed is None or usage.output_tokens is None or sent is None or read is None or written is None:
             return unknown("the tokens or the prices are unknown")
-        prompt = sum(tokens or 0 for tokens in sent)
         total += (
-            prompt * listed.input_usd_per_million + usage.output_tokens * listed.output_usd_per_million
+            (sent + read + written) * listed.input_usd_per_million + usage.output_tokens * listed.output_usd_per_million
         ) * PER_MILLION
     return known(total)
 
@@ -182,14 +181,14 @@ class ComponentShare(Struct, frozen=True, kw_only=True):
 
 def schema_overhead(ledger: ComponentLedger | None) -> Quantity:
     """Σ tokens of tool schemas."""
-    return NO_LEDGER if ledger is None else known(_schema_tokens(ledger))
+    return NO_LEDGER if ledger is None else known(_skill_and_schema_tokens(ledger)[1])
 
 
 def skill_efficiency(ledger: ComponentLedger | None) -> Quantity:
     """skill / (skill + schema)."""
     if ledger is None:
         return NO_LEDGER
-    skill, schema = _skill_tokens(ledger), _schema_tokens(ledger)
+    skill, schema = _skill_and_schema_tokens(ledger)
     return known(skill / (skill + schema)) if skill + schema else unknown("neither skill nor schema tokens were used")
 
 
@@ -197,8 +196,8 @@ def token_efficiency_ratio(ledger: ComponentLedger | None) -> Quantity:
     """schema / skill."""
     if ledger is None:
         return NO_LEDGER
-    skill = _skill_tokens(ledger)
-    return known(_schema_tokens(ledger) / skill) if skill else unknown("no skill tokens were used")
+    skill, schema = _skill_and_schema_tokens(ledger)
+    return known(schema / skill) if skill else unknown("no skill tokens were used")
 
 
 def component_breakdown(ledger: ComponentLedger | None, prices: ModelPrices | None) -> tuple[ComponentShare, ...]:
@@ -238,9 +237,11 @@ def _cost_share(sent: int, got: int, prices: ModelPrices | None, all_usd: float)
     return known(_list_price(sent, got, prices) / all_usd) if all_usd else unknown("nothing was paid")
 
 
-def _skill_tokens(ledger: ComponentLedger) -> int:
-    return sum([line.input_tokens + line.output_tokens for line in ledger if line.component in SKILL_COMPONENTS])
-
-
-def _schema_tokens(ledger: ComponentLedger) -> int:
-    return sum([line.input_tokens + line.output_tokens for line in ledger if line.component is _TOOL_SCHEMA])
+def _skill_and_schema_tokens(ledger: ComponentLedger) -> tuple[int, int]:
+    skill = schema = 0
+    for line in ledger:
+        if line.component is _TOOL_SCHEMA:
+            schema += line.input_tokens + line.output_tokens
+        elif line.component in SKILL_COMPONENTS:
+            skill += line.input_tokens + line.output_tokens
+    return skill, schema

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, get_args
@@ -14,13 +14,21 @@ from outweigh.model.codec import LocatedRecord
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import REUSED_LABEL, AgentKind, RunRecord, StatedResult, stated_result, was_paid_here
-from outweigh.model.trigger_case import TriggerCase, trigger_of, was_listed, was_used
-from outweigh.model.usage import CostProvenance
+from outweigh.model.run_record import (
+    REUSED_LABEL,
+    STATED_LABEL,
+    AgentKind,
+    RunRecord,
+    StatedResult,
+    stated_result,
+    was_paid_here,
+)
+from outweigh.model.trigger_case import TRIGGER_LABEL, TriggerCase, trigger_of, was_listed, was_used
+from outweigh.model.usage import Cost, CostProvenance
 from outweigh.score.composite import COST_SIGNALS, Dimension
 from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeOpinion, JudgeRules, panel_score
 from outweigh.score.metrics import METRICS, NOT_REPORTED, FieldFormula, FormulaInput, Metric, PartFormula
-from outweigh.score.objective import objective
+from outweigh.score.objective import Objective, objective
 from outweigh.score.resource_usage import estimated_ranges, run_cost
 from outweigh.stats.estimate import Quantity, known, unknown
 
@@ -114,97 +122,122 @@ class RunScorer:
             name: formula for name, formula in computed.items() if not isinstance(formula, FieldFormula | PartFormula)
         }
         self._formulas = tuple(whole.values())
-        self._parts = _getter(tuple(parts))
-        self._of_parts = tuple(_PartMetrics.of(tuple(formulas.values())) for formulas in parts.values())
-        self._fields = _getter([formula.field for formula in stated.values()])
+        self._parts = tuple(_PartMetrics.of(tuple(formulas.values())) for formulas in parts.values())
+        self._fields = tuple(attrgetter(formula.field) for formula in stated.values())
         names = (*whole, *chain.from_iterable(parts.values()), *stated)
         self._make = score_class(names)
-        self._reasons = _SharedReasons(tuple(computed), names, len(stated))
+        self._reasons = _SharedReasons(tuple(computed), names)
         self._shared: dict[str | None, str | None] = {}
 
     def score(self, located: LocatedRecord, run: RunRecord) -> Score:
         """One run as numbers, before it is judged."""
-        cost, cost_reason = run_cost(run, self._prices)
-        checks = objective(run)
-        given = FormulaInput(run, self._prices, unknown(cost_reason) if cost.usd is None else known(cost.usd), checks)
-        measured = [formula(given) for formula in self._formulas]
-        values = [quantity.value for quantity in measured]
-        reasons = [quantity.reason for quantity in measured]
-        for part, metrics in zip(self._parts(run), self._of_parts, strict=True):
-            if part is None:
-                values += metrics.values_of_none
-                reasons += metrics.reasons_of_none
-            else:
-                for formula in metrics.formulas:
-                    quantity = formula(part)
-                    values.append(quantity.value)
-                    reasons.append(quantity.reason)
-        fields = self._fields(run)
-        # Labels are rare, so that whether there is any is asked first.
-        extra, usd = run.extra, cost.usd
-        case = trigger_of(run) if extra else None
-        was_paid = (not extra and run.cost.usd is not None) or was_paid_here(run)
-        trial, share = run.trial, self._shared.setdefault
-        return self._make(
-            run.run_id,
-            # One string object for what many runs have in common.
-            intern(trial.task_id),
-            intern(trial.arm),
-            trial.repeat,
-            run.attempt,
-            run.status,
-            located.source,
-            located.line,
-            run.agent.kind,
-            share(run.arm_fingerprint, run.arm_fingerprint),
-            share(run.task_checksum, run.task_checksum),
-            share(run.family, run.family),
-            run.position,
-            run.started_at,
-            REUSED_LABEL in extra,
-            checks.vacuous,
-            NOT_JUDGED.opinions,
-            _NO_JUDGES,
-            _NO_JUDGES,
-            None,  # deciding_judge_score
-            cost.provenance,
-            usd if was_paid else 0.0,
-            self._reasons.of(reasons, fields),
-            estimated_ranges(run, cost),
-            stated_result(run) if extra else None,
-            None if case is None else case.should_fire,
-            None if case is None else _fired(run, case),
-            *values,
-            *fields,
+        (score,) = self.score_all([located], [run])
+        return score
+
+    def score_all(self, located: Sequence[LocatedRecord], runs: Sequence[RunRecord]) -> list[Score]:
+        """The same for several runs: every metric of all of them before the next, which saves a third of the time."""
+        costs = [run_cost(run, self._prices) for run in runs]
+        checks = [objective(run) for run in runs]
+        values, reasons = self._measure(runs, costs, checks)
+        share = self._shared.setdefault
+        fingerprints, checksums, families = (
+            [*map(attrgetter(name), runs)] for name in ("arm_fingerprint", "task_checksum", "family")
         )
+        # Labels are rare, so that whether there is one is asked first.
+        cases = [trigger_of(run) if TRIGGER_LABEL in run.extra else None for run in runs]
+        return [
+            *map(
+                self._make,
+                [run.run_id for run in runs],
+                # One string object for what many runs have in common.
+                [intern(run.trial.task_id) for run in runs],
+                [intern(run.trial.arm) for run in runs],
+                [run.trial.repeat for run in runs],
+                [run.attempt for run in runs],
+                [run.status for run in runs],
+                [each.source for each in located],
+                [each.line for each in located],
+                [run.agent.kind for run in runs],
+                map(share, fingerprints, fingerprints),
+                map(share, checksums, checksums),
+                map(share, families, families),
+                [run.position for run in runs],
+                [run.started_at for run in runs],
+                [REUSED_LABEL in run.extra for run in runs],
+                [found.vacuous for found in checks],
+                repeat(NOT_JUDGED.opinions),
+                repeat(_NO_JUDGES),
+                repeat(_NO_JUDGES),
+                repeat(None),  # deciding_judge_score
+                [cost.provenance for cost, _ in costs],
+                [
+                    cost.usd if (not run.extra and run.cost.usd is not None) or was_paid_here(run) else 0.0
+                    for run, (cost, _) in zip(runs, costs, strict=True)
+                ],
+                reasons,
+                [estimated_ranges(run, cost) for run, (cost, _) in zip(runs, costs, strict=True)],
+                [stated_result(run) if STATED_LABEL in run.extra else None for run in runs],
+                [None if case is None else case.should_fire for case in cases],
+                [None if case is None else _fired(run, case) for run, case in zip(runs, cases, strict=True)],
+                *values,
+            )
+        ]
+
+    def _measure(
+        self, runs: Sequence[RunRecord], costs: Sequence[tuple[Cost, str]], checks: Sequence[Objective]
+    ) -> tuple[list[Sequence[float | None]], list[Mapping[str, str]]]:
+        """The values of every metric, and for every run why it lacks some."""
+        given = [
+            FormulaInput(run, self._prices, unknown(reason) if cost.usd is None else known(cost.usd), found)
+            for run, (cost, reason), found in zip(runs, costs, checks, strict=True)
+        ]
+        values: list[Sequence[float | None]] = []
+        reasons: list[Sequence[str | None]] = []
+        for formula in self._formulas:
+            _take(map(formula, given), values, reasons)
+        nothing = [None] * len(runs)
+        for part in self._parts:
+            found = [*map(part.get, runs)]
+            if found == nothing:
+                values += [[each.value] * len(runs) for each in part.of_none]
+                reasons += [[each.reason] * len(runs) for each in part.of_none]
+            else:
+                for formula in part.formulas:
+                    _take(map(formula, found), values, reasons)
+        for get in self._fields:
+            stated = [*map(get, runs)]
+            values.append(stated)
+            unstated = None in stated
+            reasons.append([NOT_REPORTED.reason if each is None else None for each in stated] if unstated else nothing)
+        return values, self._reasons.of(reasons)
 
 
 _NO_JUDGES = NOT_JUDGED.judge_counts
 
 
+def _take(found: Iterable[Quantity], values: list[Sequence[float | None]], reasons: list[Sequence[str | None]]) -> None:
+    """Add one more metric of all runs."""
+    quantities = [*found]
+    values.append([each.value for each in quantities])
+    reasons.append([each.reason for each in quantities])
+
+
 class _PartMetrics(NamedTuple):
     """The formulas of one part of a record, and what they say where a record lacks it."""
 
+    get: Callable[[RunRecord], Any]
     formulas: tuple[Callable[[Any], Quantity], ...]
-    values_of_none: tuple[float | None, ...]
-    reasons_of_none: tuple[str | None, ...]
+    of_none: tuple[Quantity, ...]
 
     @classmethod
     def of(cls, formulas: Sequence[PartFormula]) -> Self:
         """A part that every record has is never missing."""
-        of_none = [] if formulas[0].part in _ALWAYS_THERE else [each.formula(None) for each in formulas]
+        part = formulas[0].part
         return cls(
+            attrgetter(part),
             tuple(each.formula for each in formulas),
-            tuple(each.value for each in of_none),
-            tuple(each.reason for each in of_none),
+            () if part in _ALWAYS_THERE else tuple(each.formula(None) for each in formulas),
         )
-
-
-def _getter(names: Sequence[str]) -> Callable[[RunRecord], tuple[Any, ...]]:
-    """Gets several attributes of a record at once."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda run: tuple(attrgetter(name)(run) for name in names)
 
 
 _ALWAYS_THERE = frozenset(
@@ -213,28 +246,25 @@ _ALWAYS_THERE = frozenset(
 
 
 class _SharedReasons:
-    """Why metrics are unknown, by name in the order of the table. Most runs lack the same; one mapping serves them.
+    """Why metrics are unknown, by name in the order of the table. Most runs lack the same; one mapping serves them."""
 
-    The last of the names are of numbers that a record states.
-    """
-
-    def __init__(self, table: Sequence[str], names: Sequence[str], stated: int) -> None:
+    def __init__(self, table: Sequence[str], names: Sequence[str]) -> None:
         self._table = table
         self._names = names
-        self._all_stated = (None,) * stated
         self._found: dict[tuple[str | None, ...], Mapping[str, str]] = {}
 
-    def of(self, reasons: Sequence[str | None], fields: Sequence[object]) -> Mapping[str, str]:
-        """The mapping of a run with these reasons, whose record states these numbers."""
-        unstated: tuple[str | None, ...] = self._all_stated
-        if None in fields:
-            unstated = tuple([NOT_REPORTED.reason if value is None else None for value in fields])
-        key = (*reasons, *unstated)
-        if (found := self._found.get(key)) is None:
-            known = dict(zip(self._names, key, strict=True))
-            found = {name: reason for name in self._table if (reason := known[name]) is not None}
-            self._found[key] = found
-        return found
+    def of(self, reasons: Sequence[Sequence[str | None]]) -> list[Mapping[str, str]]:
+        """The mappings of runs, of which each metric's reasons are given."""
+        known = self._found
+        return [
+            known[key] if key in known else self._add(key)  # noqa: SIM401 - `get` would add to all, not to new ones
+            for key in zip(*reasons, strict=True)
+        ]
+
+    def _add(self, key: tuple[str | None, ...]) -> Mapping[str, str]:
+        known = dict(zip(self._names, key, strict=True))
+        found = {name: reason for name in self._table if (reason := known[name]) is not None}
+        return self._found.setdefault(key, found)
 
 
 def _fired(run: RunRecord, case: TriggerCase) -> float | None:
