@@ -15,7 +15,7 @@ def seen(**runs_on: int) -> SetupSummary:
     for node, runs in runs_on.items():
         for _ in range(runs):
             repeat += 1
-            observer.add(on_node(a_run("task", "arm", repeat), node))
+            observer.add([on_node(a_run("task", "arm", repeat), node)])
     return observer.summary()
 
 

@@ -1,7 +1,6 @@
 """Where the tokens of an arm went, component by component, and by which models. Ledgers of parts of an arm merge."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Self
 
 from msgspec import Struct
@@ -10,8 +9,17 @@ from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.score.resource_usage import ComponentShare, component_breakdown
 
-TokenSums = Mapping[tuple[Component, str], int]
-"""Tokens by component and by direction, "input" or "output"."""
+TokenSums = Mapping[Component, Sequence[int]]
+"""Tokens by component: those that it sent, and those that it received."""
+
+
+def add_lines(sums: dict[Component, list[int]], lines: Iterable[ComponentTokens]) -> None:
+    """Add the tokens of some lines up."""
+    for line in lines:
+        if (found := sums.get(line.component)) is None:
+            found = sums[line.component] = [0, 0]
+        found[0] += line.input_tokens
+        found[1] += line.output_tokens
 
 
 class ArmLedger(Struct, frozen=True, kw_only=True):
@@ -24,21 +32,18 @@ class ArmLedger(Struct, frozen=True, kw_only=True):
     def of(cls, sums: TokenSums, models: Collection[str | None]) -> Self:
         """The ledger of sums of tokens."""
         lines = (
-            ComponentTokens(component=part, input_tokens=sums[part, "input"], output_tokens=sums[part, "output"])
-            for part in dict.fromkeys(part for part, _ in sums)
+            ComponentTokens(component=part, input_tokens=sent, output_tokens=got) for part, (sent, got) in sums.items()
         )
         return cls(lines=tuple(lines), models=tuple(sorted(models, key=lambda model: model or "")))
 
     @classmethod
     def merged(cls, ledgers: Iterable["ArmLedger"]) -> Self:
         """One ledger of everything that several are of."""
-        sums: Counter[tuple[Component, str]] = Counter()
+        sums: dict[Component, list[int]] = {}
         models: set[str | None] = set()
         for ledger in ledgers:
             models.update(ledger.models)
-            for line in ledger.lines:
-                sums[line.component, "input"] += line.input_tokens
-                sums[line.component, "output"] += line.output_tokens
+            add_lines(sums, ledger.lines)
         return cls.of(sums, models)
 
     def breakdown(self, prices: PriceTables) -> tuple[ComponentShare, ...]:

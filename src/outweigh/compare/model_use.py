@@ -1,6 +1,5 @@
 """Which models answered, and what share of the tokens each had. A share is known only where all tokens are."""
 
-from collections import Counter
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -40,15 +39,16 @@ class ModelObserver:
     """Counts the models of one arm's runs as they are read."""
 
     def __init__(self) -> None:
-        self._runs: Counter[str] = Counter()
+        self._runs: dict[str, int] = {}
         self._tokens: dict[str, int | None] = {}
 
     def add(self, metering: Metering) -> None:
         """Count one run that was metered; the others say nothing."""
+        runs, tokens = self._runs, self._tokens
         for model, usage in metering.models.items():
-            self._runs[model] += 1
-            before, more = self._tokens.get(model, 0), total_tokens(usage)
-            self._tokens[model] = None if before is None or more is None else before + more
+            runs[model] = runs.get(model, 0) + 1
+            before, more = tokens.get(model, 0), total_tokens(usage)
+            tokens[model] = None if before is None or more is None else before + more
 
     def summary(self) -> dict[str, ModelUse]:
         """What was counted so far, the model with the most tokens first."""

@@ -1,6 +1,6 @@
 """What is measured of runs and is no metric: their phases in seconds, and their tokens by component. Needs no numpy."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import Component
@@ -22,34 +22,42 @@ class RunMeasures:
     def __init__(self) -> None:
         self._sums: dict[str, dict[str, list[float]]] = {}
 
-    def add(self, run: RunRecord) -> None:
-        """Add what one run knows."""
-        task = run.trial.task_id
-        if run.setup_seconds is not None:
-            self._note("setup_seconds", task, run.setup_seconds)
-        if run.checks_seconds is not None:
-            self._note("checks_seconds", task, run.checks_seconds)
-        if run.components:
-            lines = [(_NAMES[line.component], line.input_tokens + line.output_tokens) for line in run.components]
-            self._note(ALL_COMPONENTS, task, sum([tokens for _, tokens in lines]))
-            for name, tokens in lines:
-                self._note(name, task, tokens)
+    def add(self, runs: Sequence[RunRecord]) -> None:
+        """Add what some runs know."""
+        found: dict[str, list[tuple[str, float]]] = {
+            "setup_seconds": [(run.trial.task_id, run.setup_seconds) for run in runs if run.setup_seconds is not None],
+            "checks_seconds": [
+                (run.trial.task_id, run.checks_seconds) for run in runs if run.checks_seconds is not None
+            ],
+        }
+        for run in runs:
+            if run.components:
+                task, whole = run.trial.task_id, 0
+                for line in run.components:
+                    tokens = line.input_tokens + line.output_tokens
+                    whole += tokens
+                    found.setdefault(_NAMES[line.component], []).append((task, tokens))
+                found.setdefault(ALL_COMPONENTS, []).append((task, whole))
+        for name, values in found.items():
+            self._note(name, values)
 
     def add_judging(self, task: str, spent: Iterable[float | None]) -> None:
         """Add the time that all judges of a run took together, where all of them say it."""
         seconds = list(spent)
         known = [each for each in seconds if each is not None]
         if known and len(known) == len(seconds):
-            self._note("judging_seconds", task, sum(known))
+            self._note("judging_seconds", [(task, sum(known))])
 
-    def _note(self, name: str, task: str, value: float) -> None:
-        if (by_task := self._sums.get(name)) is None:
-            by_task = self._sums[name] = {}
-        if (sums := by_task.get(task)) is None:
-            by_task[task] = [0.0 + value, 1]
-        else:
-            sums[0] += value
-            sums[1] += 1
+    def _note(self, name: str, values: Sequence[tuple[str, float]]) -> None:
+        if not values:
+            return
+        by_task = self._sums.setdefault(name, {})
+        for task, value in values:
+            if (sums := by_task.get(task)) is None:
+                by_task[task] = [0.0 + value, 1]
+            else:
+                sums[0] += value
+                sums[1] += 1
 
     def by_name(self) -> ArmMeasures:
         """All sums so far."""

@@ -3,7 +3,8 @@ do not count.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -79,25 +80,33 @@ class SetupObserver:
         self._use = UseObserver()
         self._models = ModelObserver()
 
-    def add(self, run: RunRecord) -> None:
-        """Count one attempt."""
-        if run.status in EXCLUDED_STATUSES:
-            if len(self._excluded_attempts) < MOST_EXCLUDED_LISTED:
-                trial = run.trial
-                self._excluded_attempts.append(
-                    ExcludedAttempt(trial.task_id, trial.repeat, run.attempt, run.status, run.status_detail)
-                )
-            return
-        self._agents[run.agent] += 1
-        self._use.add(run)
-        if run.warnings:
-            self._warnings.update(set(run.warnings))
-            self._warned += 1
-        if run.metering is not None:
-            self._models.add(run.metering)
-            self._past_gateway += unmetered_use(run.metering, run.reported) is not None
-        if isinstance(host := run.extra.get(HOST_LABEL), dict) and "node" in host:
-            self._nodes[SetupItem(NODE, str(host["node"]))] += 1
+    def add(self, runs: Sequence[RunRecord]) -> Sequence[RunRecord]:
+        """Count some attempts, and say which of them count."""
+        counted = [run for run in runs if run.status not in EXCLUDED_STATUSES]
+        if len(counted) < len(runs):
+            self._note_excluded(run for run in runs if run.status in EXCLUDED_STATUSES)
+        self._note_counted(counted)
+        return counted
+
+    def _note_excluded(self, runs: Iterable[RunRecord]) -> None:
+        for run in islice(runs, MOST_EXCLUDED_LISTED - len(self._excluded_attempts)):
+            trial = run.trial
+            self._excluded_attempts.append(
+                ExcludedAttempt(trial.task_id, trial.repeat, run.attempt, run.status, run.status_detail)
+            )
+
+    def _note_counted(self, runs: Sequence[RunRecord]) -> None:
+        self._agents.update([run.agent for run in runs])
+        self._use.add(runs)
+        for run in runs:
+            if run.warnings:
+                self._warnings.update(set(run.warnings))
+                self._warned += 1
+            if run.metering is not None:
+                self._models.add(run.metering)
+                self._past_gateway += unmetered_use(run.metering, run.reported) is not None
+            if HOST_LABEL in run.extra and isinstance(host := run.extra[HOST_LABEL], dict) and "node" in host:
+                self._nodes[SetupItem(NODE, str(host["node"]))] += 1
 
     def summary(self) -> SetupSummary:
         """What was observed so far."""

@@ -81,19 +81,21 @@ class UseObserver:
 
     def __init__(self) -> None:
         self._runs: Counter[str] = Counter()
-        self._alike: dict[tuple[str, int, Servers | None], int] = {}
+        self._alike: Counter[tuple[str, int, Servers | None]] = Counter()
         self._setups: dict[ObservedSetup, int] = {}
 
-    def add(self, run: RunRecord) -> None:
-        """Count one run."""
-        task, loaded = run.trial.task_id, run.loaded
-        self._runs[task] += 1
-        if loaded is None:
-            return
-        number = self._setups.setdefault(loaded, len(self._setups))
-        called = None if run.steps is None else _called_servers(run.steps, loaded)
-        key = task, number, called
-        self._alike[key] = self._alike.get(key, 0) + 1
+    def add(self, runs: Iterable[RunRecord]) -> None:
+        """Count some runs."""
+        tasks, alike, setups = [], [], self._setups
+        for run in runs:
+            task, loaded = run.trial.task_id, run.loaded
+            tasks.append(task)
+            if loaded is not None:
+                number = setups.setdefault(loaded, len(setups))
+                called = None if run.steps is None else _called_servers(run.steps, loaded)
+                alike.append((task, number, called))
+        self._runs.update(tasks)
+        self._alike.update(alike)
 
     def setups(self) -> Mapping[ObservedSetup, int]:
         """In how many runs each set-up was observed."""

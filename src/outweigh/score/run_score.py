@@ -256,10 +256,7 @@ class _SharedReasons:
     def of(self, reasons: Sequence[Sequence[str | None]]) -> list[Mapping[str, str]]:
         """The mappings of runs, of which each metric's reasons are given."""
         known = self._found
-        return [
-            known[key] if key in known else self._add(key)  # noqa: SIM401 - `get` would add to all, not to new ones
-            for key in zip(*reasons, strict=True)
-        ]
+        return [known[key] if key in known else self._add(key) for key in zip(*reasons, strict=True)]
 
     def _add(self, key: tuple[str | None, ...]) -> Mapping[str, str]:
         known = dict(zip(self._names, key, strict=True))
