@@ -4,7 +4,9 @@ Everything that may block a promotion is put together here, for the library and 
 could not be read, judges' limits, and rules that were edited after the runs.
 """
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -79,18 +81,37 @@ def _read_dataset(request: EvidenceRequest, changes: Sequence[Change]) -> Eviden
 
 def _gather(request: EvidenceRequest, changes: Sequence[Change]) -> Evidence:
     stream = request.stores.read(skip_invalid=request.skip_invalid)
-    evidence = gather(
-        stream,
-        prices=price_tables(request.prices),
-        changes=changes,
-        skipped=stream.skipped,
-        judge_rules=request.stores.judge_rules(),
-        quarantine=() if request.with_quarantined else request.stores.quarantine(),
-        task_list=None if request.task_list is None else read_task_list(request.task_list),
-        is_for_choosing=request.stores.choosing_runs(),
-    )
+    with _without_collector():
+        evidence = gather(
+            stream,
+            prices=price_tables(request.prices),
+            changes=changes,
+            skipped=stream.skipped,
+            judge_rules=request.stores.judge_rules(),
+            quarantine=() if request.with_quarantined else request.stores.quarantine(),
+            task_list=None if request.task_list is None else read_task_list(request.task_list),
+            is_for_choosing=request.stores.choosing_runs(),
+        )
     stream.check_rules()
     return evidence
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Let no garbage collector look at what is read: scores and sums are many, all stay, and none refers to itself.
+
+    It would look at all of them again and again, and at the end once more if they did not count as old ones then.
+    """
+    if not gc.isenabled() or gc.get_freeze_count():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.unfreeze()
+        gc.enable()
 
 
 def _choice_warnings(stores: StoreSet, evidence: Evidence) -> Iterator[str]:
