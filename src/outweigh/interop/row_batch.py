@@ -52,10 +52,6 @@ TrialSizes = Counter[tuple[str, str]]
 """How many runs each task and arm has."""
 
 
-_LAST_ORDERED_PLACE = 9_999_999
-"""Labels of further rows are longer, and come before those of earlier ones."""
-
-
 class BatchBuilder:
     """Makes runs from columns of cells. `fields` are those of a row, of which the last are the `others`."""
 
@@ -237,6 +233,11 @@ class BatchReader:
         self._keys = keys
         """How many keys each row has, where all of them are needed; with one twice, there would be more."""
 
+    @property
+    def names_by_place(self) -> bool:
+        """Whether rows have neither names nor times, so that the runs of a task and arm are in the order of rows."""
+        return self._blocks.names_by_place
+
     def read(
         self, blocks: Iterable[Sequence[bytes]], read_line: SingleLineReader
     ) -> Iterator[RunColumns | Sequence[RunRecord]]:
@@ -244,9 +245,7 @@ class BatchReader:
         return self._parts(blocks, self._plain_runs, read_line)
 
     def count_trials(self, blocks: Iterable[Sequence[bytes]], read_line: SingleLineReader) -> TrialSizes | None:
-        """How many runs each task and arm has; None where their order is not that of the rows."""
-        if not self._blocks.names_by_place:
-            return None
+        """How many runs each task and arm has; None if a name was cut, and the order of names is not that of rows."""
         sizes = TrialSizes()
         for found in self._parts(blocks, self._plain_trials, read_line):
             if isinstance(found, Counter):
@@ -256,7 +255,7 @@ class BatchReader:
             if any(not run.run_id.startswith("/".join((*key, "row "))) for key, run in zip(trials, found, strict=True)):
                 return None
             sizes.update(trials)
-        return sizes if sizes.total() <= _LAST_ORDERED_PLACE else None
+        return sizes
 
     def _parts(
         self,

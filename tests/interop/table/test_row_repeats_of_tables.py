@@ -5,11 +5,12 @@ import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from outweigh.interop.imported_run import UnnumberedRun, imported_run, number_repeats
 from outweigh.interop.table.importer import TableImporter
-from outweigh.interop.table.row_repeats import RowNumbers, Runs
+from outweigh.interop.table.row_repeats import WAITING_ROWS, NumbersByPlace, RowNumbers, Runs
 from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import REPEAT_LABEL, RunRecord
 from outweigh.ports.importers import ImportNotes
@@ -96,3 +97,38 @@ def test_rows_without_names_and_times_get_the_numbers_that_their_ids_get(
     expected = number_repeats(UnnumberedRun(run.run_id, run.trial.task_id, run.trial.arm, None) for run in runs)
     assert len(runs) >= len(rows)
     assert {run.run_id: (run.trial.repeat, REPEAT_LABEL in run.extra) for run in runs} == expected
+
+
+@pytest.mark.parametrize("waiting", ["few rows", "more than can wait"])
+@pytest.mark.parametrize("odd", [(), (LONG_NAME,)], ids=["plain", "long name at the end"])
+def test_rows_of_a_large_table_get_the_numbers_that_their_ids_get(
+    tmp_path: Path, waiting: str, odd: tuple[bytes, ...]
+) -> None:
+    tasks = 300 if waiting == "few rows" else WAITING_ROWS + 5000
+    rows = [{"task_id": f"t{number % tasks}", "arm": "a"} for number in range(2 * tasks)]
+    rows.insert(tasks, {"task_id": "alone", "arm": "a"})
+    lines = [msgspec.json.encode(row | {"success": True}) + b"\n" for row in rows]
+    table = tmp_path / "table.jsonl"
+    table.write_bytes(b"".join((*lines, *odd, *odd)))
+
+    runs = [*TableImporter().read(import_request(table), ImportNotes())]
+
+    expected = number_repeats(UnnumberedRun(run.run_id, run.trial.task_id, run.trial.arm, None) for run in runs)
+    assert len(runs) == len(rows) + 2 * len(odd)
+    assert {run.run_id: (run.trial.repeat, REPEAT_LABEL in run.extra) for run in runs} == expected
+
+
+def test_a_table_that_grew_after_its_rows_were_counted_is_noticed() -> None:
+    tasks = [f"task {number}" for number in range(WAITING_ROWS + 1)]
+    runs = as_columns(some_runs("none", "rising"))
+    all_alone = RunColumns(
+        runs.alike,
+        dict.fromkeys(("run_id", "trial.task_id"), tasks)
+        | {"trial.arm": ["a"] * len(tasks), "trial.repeat": [0] * len(tasks)},
+        {},
+    )
+    numbers = NumbersByPlace(lambda: dict.fromkeys(((task, "a") for task in tasks), 1), lambda: RowNumbers(lambda: []))
+
+    given = [*numbers.give([all_alone, runs])]
+
+    assert None in given

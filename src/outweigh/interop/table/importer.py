@@ -5,8 +5,9 @@ If the columns are not mapped, the error shows them and a command with a propose
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, NoReturn
@@ -30,7 +31,7 @@ from outweigh.interop.table.columns import (
 )
 from outweigh.interop.table.guess_columns import UnclearColumnsError, describe_left_out, guess_columns
 from outweigh.interop.table.outcome_columns import describe_arms_by_column
-from outweigh.interop.table.row_repeats import PlaceNumbers, RowNumbers, Runs
+from outweigh.interop.table.row_repeats import NumbersByPlace, RowNumbers, Runs
 from outweigh.interop.table_rows import (
     ALL_ROWS,
     RowSelection,
@@ -137,7 +138,7 @@ class TableImporter:
         return names >= _REQUIRED_NAMES and not is_collected
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Read row by row. If repeats have no number, the table is read twice, to number them in order of time."""
+        """Read row by row. Repeats without a number get them in order of time; the table may be read twice for that."""
         for runs in self._read(request, notes):
             yield from runs
 
@@ -166,10 +167,7 @@ class TableImporter:
         if "repeat" in fields:
             yield from _runs(source, notes)
             return
-        sizes = source.count_trials()
-        numbers = RowNumbers(lambda: source.blocks(ImportNotes())) if sizes is None else PlaceNumbers(sizes)
-        for runs in _runs(source, notes):
-            numbered = numbers.give(runs)
+        for numbered in source.numbered(_runs(source, notes)):
             if numbered is None:
                 raise EvidenceError(f"{request.path} grew while it was read; import it again when it is complete.")
             yield numbered
@@ -298,14 +296,20 @@ class _TableSource(NamedTuple):
 
         yield from self.batch_reader.read(self._text_blocks(notes), self._line_reader(notes))
 
-    def count_trials(self) -> TrialSizes | None:
-        """How many runs each task and arm has; None where their order is not that of the rows, or cannot be seen
-        without reading them whole.
-        """
-        if self.batch_reader is None:
-            return None
+    def numbered(self, blocks: Iterable[Runs]) -> Iterator[Runs | None]:
+        """These runs with numbers of repeats; None if the table grew while it was read."""
+
+        def number_all() -> RowNumbers:
+            return RowNumbers(lambda: self.blocks(ImportNotes()))
+
+        if self.batch_reader is None or not self.batch_reader.names_by_place:
+            return map(number_all().give, blocks)
+        return NumbersByPlace(partial(self._count_trials, self.batch_reader), number_all).give(blocks)
+
+    def _count_trials(self, reader: BatchReader) -> TrialSizes | None:
+        """How many runs each task and arm has; None where their order is not that of the rows."""
         notes = ImportNotes()
-        return self.batch_reader.count_trials(self._text_blocks(notes), self._line_reader(notes))
+        return reader.count_trials(self._text_blocks(notes), self._line_reader(notes))
 
     def _text_blocks(self, notes: ImportNotes) -> Iterator[Sequence[bytes]]:
         """The rows as text, many at once."""

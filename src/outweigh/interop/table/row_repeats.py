@@ -6,10 +6,10 @@ runs of a task and arm stand in order already; counting them is enough then, and
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from functools import partial
-from itertools import count, repeat
+from itertools import chain, count, repeat
 
 from msgspec.structs import replace
 
@@ -20,29 +20,86 @@ from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord
 Runs = RunColumns | Sequence[RunRecord]
 
 
-class PlaceNumbers:
+WAITING_ROWS = 20_000
+"""So many rows wait for a second run of a task and arm before all rows of the table are counted."""
+
+_TaskAndArm = tuple[str, str]
+
+
+class NumbersByPlace:
     """The numbers of rows that have neither names nor times: how often their task and arm stood there before.
 
-    `sizes` says how many rows each task and arm has, because a run that is alone is not marked as numbered.
+    A run that is alone is not marked as numbered, so rows wait until each task and arm among them stood there twice.
+    In most tables that is soon. Where it is not, `count_trials` says how many rows each has; where it returns None, or
+    a name was cut, so that the order of the rows is not that of their names, `number_all` numbers all of them.
     """
 
-    def __init__(self, sizes: Mapping[tuple[str, str], int]) -> None:
-        self._alone = {trial for trial, size in sizes.items() if size == 1}
-        self._left = sum(sizes.values())
-        self._next: defaultdict[tuple[str, str], Iterator[int]] = defaultdict(partial(count, 1))
+    def __init__(
+        self, count_trials: Callable[[], Mapping[_TaskAndArm, int] | None], number_all: "Callable[[], RowNumbers]"
+    ) -> None:
+        self._count_trials = count_trials
+        self._number_all = number_all
+        self._next: defaultdict[_TaskAndArm, Iterator[int]] = defaultdict(partial(count, 1))
+        self._once: set[_TaskAndArm] = set()
+        self._waiting: list[tuple[Runs, list[_TaskAndArm], list[int]]] = []
+        self._rows_waiting = 0
+        self._given = 0
 
-    def give(self, runs: Runs) -> Runs | None:
+    def give(self, blocks: Iterable[Runs]) -> Iterator[Runs | None]:
         """The runs with their numbers; None if there were fewer rows when they were counted."""
-        self._left -= len(runs)
-        if self._left < 0:
-            return None
+        left = iter(blocks)
+        for runs in left:
+            if not _are_named_by_place(runs):
+                yield from self._give_by_name(chain((runs,), left))
+                return
+            self._wait(runs)
+            if not self._once:
+                yield from self._release(frozenset())
+            elif self._rows_waiting > WAITING_ROWS:
+                sizes = self._count_trials()
+                yield from self._give_by_name(left) if sizes is None else self._give_counted(sizes, left)
+                return
+        yield from self._release(self._once)
+
+    def _wait(self, runs: Runs) -> None:
         tasks, arms, *_ = _columns(runs)
         trials = [*zip(tasks, arms, strict=True)]
         numbers = [*map(next, map(self._next.__getitem__, trials))]
-        alone = not self._alone.isdisjoint(trials)
-        return _with_numbers(
-            runs, numbers, [trial not in self._alone for trial in trials] if alone else [True] * len(runs)
-        )
+        for number, change in ((1, self._once.update), (2, self._once.difference_update)):
+            if number in numbers:
+                change(trial for trial, each in zip(trials, numbers, strict=True) if each == number)
+        self._waiting.append((runs, trials, numbers))
+        self._rows_waiting += len(runs)
+
+    def _release(self, alone: Set[_TaskAndArm]) -> Iterator[Runs]:
+        for runs, trials, numbers in self._waiting:
+            arbitrary = [trial not in alone for trial in trials] if alone else [True] * len(runs)
+            yield _with_numbers(runs, numbers, arbitrary)
+        self._given += self._rows_waiting
+        self._waiting.clear()
+        self._rows_waiting = 0
+
+    def _give_counted(self, sizes: Mapping[_TaskAndArm, int], blocks: Iterable[Runs]) -> Iterator[Runs | None]:
+        alone = {trial for trial, size in sizes.items() if size == 1}
+        total = sum(sizes.values())
+        yield from self._release(alone)
+        for runs in blocks:
+            self._wait(runs)
+            if self._given + self._rows_waiting > total:
+                yield None
+            yield from self._release(alone)
+
+    def _give_by_name(self, blocks: Iterable[Runs]) -> Iterator[Runs | None]:
+        numbers = self._number_all()
+        numbers.skip(self._given)
+        yield from map(numbers.give, chain([runs for runs, *_ in self._waiting], blocks))
+
+
+def _are_named_by_place(runs: Runs) -> bool:
+    """Rows that are read as columns are, because names that have to be cut do not fit there."""
+    return isinstance(runs, RunColumns) or all(
+        run.run_id.startswith(f"{run.trial.task_id}/{run.trial.arm}/row ") for run in runs
+    )
 
 
 class RowNumbers:
@@ -52,6 +109,10 @@ class RowNumbers:
         counted = _count_in_order(map(_columns, read()))
         self._numbers = number_runs(_unnumbered(read())) if counted is None else counted
         self._given = 0
+
+    def skip(self, rows: int) -> None:
+        """Leave out the numbers of rows that have theirs."""
+        self._given += rows
 
     def give(self, runs: Runs) -> Runs | None:
         """The runs with their numbers; None if there were fewer rows when they were numbered."""
