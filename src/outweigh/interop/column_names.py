@@ -87,6 +87,7 @@ _CONTAINERS = frozenset(
         "timings",
         "execution",
         "token",
+        "tokens",
         "run",
         "trial",
         "eval",
@@ -159,26 +160,24 @@ def match_name(column: str) -> list[NameMatch]:
     """Every field that a column may be by its name."""
     if _FOREIGN_SIGNS & set(column):
         return []
-    words = name_words(column)
-    keys = {"".join(words), "".join(_without_containers(column))}
+    forms = _inner_names(column)
+    keys = {"".join(words) for words in forms}
     found = [NameMatch(field, 0) for field in _FIRM if field.replace("_", "") in keys]
     for rank, names in enumerate((_FIRM, _WEAK), start=1):
         found += [NameMatch(field, rank) for field, known in names.items() if keys & set(known.split())]
-    found += [
-        match
-        for match in (_match_duration(_without_containers(column)), _match_cost(_without_containers(column)))
-        if match
-    ]
+    found += [match for match in (_match_duration(forms[-1]), _match_cost(forms[-1])) if match]
     best = {match.field: match for match in sorted(found, key=lambda match: -match.rank)}
     return list(best.values())
 
 
-def _without_containers(column: str) -> tuple[str, ...]:
-    """The words of a dotted name without the objects around it, where those say nothing."""
-    *around, last = column.split(".")
-    if all(word in _CONTAINERS for part in around for word in name_words(part)):
-        return name_words(last)
-    return name_words(column)
+def _inner_names(column: str) -> list[tuple[str, ...]]:
+    """The words of a dotted name, and of what is left without one outer object after the other that says nothing."""
+    parts = column.split(".")
+    names = [name_words(column)]
+    while len(parts) > 1 and all(word in _CONTAINERS for word in name_words(parts[0])):
+        parts.pop(0)
+        names.append(name_words(".".join(parts)))
+    return names
 
 
 def _match_duration(words: Iterable[str]) -> NameMatch | None:

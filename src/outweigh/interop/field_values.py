@@ -102,6 +102,12 @@ _STATUS = {
     **dict.fromkeys(("timed_out", "timedout"), Status.TIMEOUT),
 }
 
+_ENDINGS = {word: status for word, status in _STATUS.items() if status is not Status.COMPLETED} | dict.fromkeys(
+    ("skipped", "cancelled", "canceled"), Status.NOT_RUN
+)
+_NO_RESULT = frozenset({"error", "errored", "exception", "crash", "crashed", "unknown"})
+"""Ends of a run that do not say whose fault it was."""
+
 CellReader = Callable[[Any], Any]
 
 
@@ -167,6 +173,17 @@ def read_bool(value: Any) -> bool:
     raise ValueError("which is neither a pass nor a failure; say 1 or 0, true or false, yes or no")
 
 
+def read_outcome(value: Any) -> bool | None:
+    """A boolean; None where a word says how the run ended, and not whether it passed."""
+    word = _status_word(value)
+    return None if word in _ENDINGS or word in _NO_RESULT else read_bool(value)
+
+
+def read_ending(value: Any) -> Status | None:
+    """How a run ended that has no result, where its outcome says so."""
+    return _ENDINGS.get(_status_word(value))
+
+
 _THRESHOLD = re.compile(r"(?P<column>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<limit>\d+(\.\d+)?|\.\d+)")
 _SIGNS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
@@ -219,10 +236,14 @@ def read_time_or_unknown(value: Any) -> datetime | None:
 
 def read_status(value: Any) -> Status:
     """How a run ended. `error` alone is refused, because it does not say whose error it was."""
-    found = _STATUS.get(str(value).strip().lower().replace("-", "_").replace(" ", "_"))
+    found = _STATUS.get(_status_word(value))
     if found is None:
         raise ValueError(f"which is none of {', '.join(each.value for each in Status)}")
     return found
+
+
+def _status_word(value: Any) -> str:
+    return str(value).strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def _read_amount_as(value: Any, noun: str) -> float:

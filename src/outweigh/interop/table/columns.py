@@ -23,7 +23,7 @@ LABEL_FIELDS = ("task_id", "arm", "run_id", "model", "agent", "agent_version", "
 FIELD_READERS: Mapping[str, cell.CellReader] = {
     **dict.fromkeys(LABEL_FIELDS, cell.read_label),
     "repeat": cell.unless_unknown(cell.read_count),
-    "success": cell.unless_unknown(cell.read_bool),
+    "success": cell.unless_unknown(cell.read_outcome),
     "status": cell.unless_unknown(cell.read_status),
     "started_at": cell.unless_unknown(cell.read_time_or_unknown),
     "finished_at": cell.unless_unknown(cell.read_time_or_unknown),
@@ -39,6 +39,9 @@ FIELD_READERS: Mapping[str, cell.CellReader] = {
     "tool_call_count": cell.unless_unknown(cell.read_count),
 }
 """Every field that a column can be mapped to, and how its cells are read."""
+
+_ENDING = cell.unless_unknown(cell.read_ending)
+"""How a column is read that says whether a run passed and, of some runs, how they ended instead."""
 
 CellPaths = tuple[tuple[str, ...], ...]
 
@@ -118,7 +121,23 @@ def map_columns(asked: Mapping[str, str], sample: Mapping[str, Any]) -> list[Map
     asked = resolve_fields(asked)
     used = {part for spec in asked.values() for part in (spec, *columns_of(spec, sample))}
     own = {field: field for field in FIELD_READERS if field in sample and field not in asked and field not in used}
-    return [_map_column(field, spec, sample) for field, spec in {**own, **asked}.items() if spec]
+    chosen = {**own, **asked}
+    outcome = chosen.get("success", "")
+    if isinstance(sample.get(outcome), str):
+        chosen.setdefault("status", outcome)
+    columns = [_map_column(field, spec, sample) for field, spec in chosen.items() if spec]
+    return [
+        column._replace(reading=_ENDING) if column.field == "status" and column.shown == outcome else column
+        for column in columns
+    ]
+
+
+def undecided_outcome(run: RunRecord, cells: Mapping[str, Any], columns: Sequence[MappedColumn]) -> Any:
+    """What stands for the outcome of a run that is over, where it does not say whether the run passed; else None."""
+    if run.status is not Status.COMPLETED or run.checks is None or run.checks[0].passed is not None:
+        return None
+    column = next(column for column in columns if column.field == "success")
+    return cell.unless_unknown(lambda found: found)(cell_at(cells, column.paths[0]))
 
 
 def unread_times(cells: Mapping[str, Any], columns: Sequence[MappedColumn]) -> Iterator[tuple[str, Any]]:

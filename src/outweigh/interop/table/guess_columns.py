@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.column_names import NO_UNIT, match_name
-from outweigh.interop.field_values import read_amount
+from outweigh.interop.field_values import read_amount, read_ending, read_outcome
 from outweigh.interop.row_places import FILE_COLUMN, KEY_COLUMN
 from outweigh.interop.table.arm_columns import (
     describe_joined_arms,
@@ -121,6 +121,7 @@ class _Guess:
         self._values = ColumnValues(path, looked_at, selection)
         self._found = {field: column for field, column in asked.items() if column}
         self._left_out: dict[str, list[str]] = {}
+        self._unsplit_input: str | None = None
 
     def choose(self) -> GuessedColumns:
         """Choose a column for every field, the needed ones first, and check them together."""
@@ -129,6 +130,7 @@ class _Guess:
             if field not in self._asked and field not in _NEEDED:
                 self._choose_other(field)
         self._join_tasks()
+        self._settle_status()
         self._check_threshold()
         self._settle_tokens()
         self._settle_duration()
@@ -149,6 +151,8 @@ class _Guess:
         if "task_id" not in self._asked and (task := self._found["task_id"]) not in self._columns:
             yield describe_joined_tasks(task.split(COLUMN_JOINER)[-1], task)
         yield from (describe_left_out(field, columns) for field, columns in self._left_out.items())
+        if self._unsplit_input is not None:
+            yield f"input_tokens is unknown, too: {self._unsplit_input!r} may include what came from the cache."
         told = {column for column, _ in self._selection.where}
         yield from describe_rows_set_apart(self._values, [name for name in self._columns if name not in told])
 
@@ -245,9 +249,10 @@ class _Guess:
                 and not self._counts_repeats(column)
                 and (column.startswith(KEY_COLUMN) or not self._values.is_unique(column))
             )
-        if column.lower().endswith("status"):
-            return bool(values) and {str(value).strip().lower() for value in values} <= _OUTCOME_WORDS
-        return bool(values) and all(is_readable(FIELD_READERS[field], value) for value in values)
+        if not all(is_readable(FIELD_READERS[field], value) for value in values):
+            return False
+        decided = {str(value).strip().lower() for value in values if read_outcome(value) is not None}
+        return bool(decided) and (decided <= _OUTCOME_WORDS or not column.lower().endswith("status"))
 
     def _counts_repeats(self, column: str) -> bool:
         """Whether the keys of a map are runs that are counted, such as `run-1` and `run-2`."""
@@ -286,6 +291,13 @@ class _Guess:
         rows = list(self._values.rows((*trial, column), self._columns))
         return len(set(rows)) == len(rows) and all(row[-1] is not None for row in rows)
 
+    def _settle_status(self) -> None:
+        """A column of outcomes that says of some runs how they ended, such as `timeout`, is their status, too."""
+        outcome = self._found.get("success", "")
+        is_open = "status" not in self._found | self._asked and outcome in self._columns
+        if is_open and any(read_ending(value) is not None for value in self._values.of(outcome)):
+            self._found["status"] = outcome
+
     def _check_threshold(self) -> None:
         """A pass from 80 on and scores up to 1 are in different units, and every run would fail."""
         spec = self._asked.get("success", "")
@@ -303,7 +315,11 @@ class _Guess:
         if "input_tokens" in self._found:
             self._found.pop("input_tokens_with_cache", None)
         elif "input_tokens_with_cache" in self._found and "cache_read_tokens" not in self._found:
-            self._found["input_tokens"] = self._found.pop("input_tokens_with_cache")
+            column = self._found.pop("input_tokens_with_cache")
+            if "cache_read_tokens" in self._left_out:
+                self._unsplit_input = column
+            else:
+                self._found["input_tokens"] = column
 
     def _settle_duration(self) -> None:
         """One duration, in a unit that its column or the user states; between start and end none is needed."""

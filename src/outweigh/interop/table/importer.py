@@ -27,6 +27,7 @@ from outweigh.interop.table.columns import (
     make_row_run,
     map_columns,
     resolve_fields,
+    undecided_outcome,
     unread_times,
 )
 from outweigh.interop.table.guess_columns import UnclearColumnsError, describe_left_out, guess_columns
@@ -341,6 +342,9 @@ class _TableSource(NamedTuple):
         except ValueError as fault:
             notes.unread(row.file, row.line, str(fault))
             return ()
+        if (word := undecided_outcome(run, row.cells, self.columns)) is not None:
+            said = f"{str(word)[:60]!r} does not say whether a run passed, or whose fault it was; unknown there."
+            notes.warn(said, topic=f"no outcome: {word}")
         if run.started_at is None or run.duration_seconds is None:
             for column, value in unread_times(row.cells, self.columns):
                 said = f"{column} has values that are no time, such as {str(value)[:60]!r}; it is unknown there."
