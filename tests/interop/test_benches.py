@@ -187,6 +187,19 @@ def test_results_that_list_what_was_resolved_are_not_swe_benchs(tmp_path: Path) 
     assert not SweBenchImporter().recognises(tmp_path)
 
 
+def test_files_of_jobs_that_are_named_by_their_time_are_repeats_of_the_folder(tmp_path: Path) -> None:
+    for arm in ("20250811_cursor-cli_sonnet", "20250619_terminus_opus"):
+        for day in (1, 2):
+            write(tmp_path / arm / f"2025-08-0{day}__10-00-00__results.json", {"results": [tb_trial(f"t{day}", 1)]})
+
+    found, _ = read_all(TerminalBenchImporter(), tmp_path)
+
+    assert Counter(run.trial.arm for run in found if isinstance(run, RunRecord)) == {
+        "cursor-cli_sonnet": 2,
+        "terminus_opus": 2,
+    }
+
+
 def test_results_with_a_name_in_front_are_the_jobs_of_that_arm(tmp_path: Path) -> None:
     for number, name in enumerate(("terminus_run1_results.json", "terminus_run2_results.json", "goose_results.json")):
         trial = tb_trial("one", 1, id=f"{number}", is_resolved=number > 0)

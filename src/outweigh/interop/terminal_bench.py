@@ -181,7 +181,7 @@ def _path_labels(file: Path, root: Path) -> tuple[str, str]:
     """A job's label and arm: folders and file names that only number or date a job name no arm."""
     named = [decode_file_name(part) for part in file.resolve().parts[:-1]]
     if file.name != RESULTS_FILE:
-        named.append(decode_file_name(re.split(r"[_.-]?results\.json$", file.name)[0]))
+        named.append(decode_file_name(re.split(r"[_.-]*results\.json$", file.name)[0]))
     inside = named[len((root if root.is_dir() else root.parent).resolve().parts) :]
     label = "/".join(inside) or named[-1]
     arm = next((kept for part in reversed(named) if (kept := _NO_ARM.sub("", part).strip("_-. "))), label)
