@@ -1,5 +1,6 @@
 """terminal-bench and SWE-bench: outcomes as their own harnesses count them."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,8 @@ def test_results_that_list_what_was_resolved_are_not_swe_benchs(tmp_path: Path) 
 def test_files_of_jobs_that_are_named_by_their_time_are_repeats_of_the_folder(tmp_path: Path) -> None:
     for arm in ("20250811_cursor-cli_sonnet", "20250619_terminus_opus"):
         for day in (1, 2):
-            write(tmp_path / arm / f"2025-08-0{day}__10-00-00__results.json", {"results": [tb_trial(f"t{day}", 1)]})
+            trial = tb_trial("one", 1, id=f"{arm} {day}")
+            write(tmp_path / arm / f"2025-08-0{day}__10-00-00__results.json", {"results": [trial]})
 
     found, _ = read_all(TerminalBenchImporter(), tmp_path)
 
