@@ -230,3 +230,45 @@ def shown_arm(answer: Answer, arm: str) -> list[str]:
     (line,) = [line for line in answer.out.splitlines() if line.split()[:1] == [arm]]
     cells: list[str] = line.split()[1:]
     return cells
+
+
+def test_sessions_beside_files_of_other_programs_are_read_as_one_folder(outweigh: Any, tmp_path: Path) -> None:
+    sessions = tmp_path / "sessions"
+    for arm in ("plain", "skill"):
+        for task in ("one", "two", "three"):
+            claude_session(sessions / arm / task / "out.jsonl", f"{arm}-{task}", "/w", "main")
+        a_document(sessions / arm / "one" / "config.json", {"model": "opus"})
+
+    answer = imported(outweigh, sessions)
+
+    assert answer.code == 0
+    assert "6 runs of 2 arms on 3 tasks read as claude-code" in answer.out
+    assert "config.json is not a session or an output of Claude Code and was passed by" in answer.err
+
+
+def test_documents_of_several_experiments_are_read_from_the_folder_of_each(outweigh: Any, tmp_path: Path) -> None:
+    for experiment in ("planner", "game"):
+        for arm in ("control", "treatment"):
+            for task in ("one", "two"):
+                run = {"run_id": f"{experiment}-{arm}-{task}", "task_id": f"{experiment} {task}", "condition": arm}
+                document = run | {"succeeded": arm == "treatment", "duration_seconds": 5}
+                a_document(tmp_path / "all" / experiment / "runs" / arm / f"{task}.json", document)
+        a_document(tmp_path / "all" / experiment / "manifest.json", {"experiment": experiment})
+
+    answer = imported(outweigh, tmp_path / "all")
+
+    assert answer.code == 0
+    assert "now: 2 arms on 4 tasks" in answer.out
+
+
+def test_documents_that_do_not_name_their_arm_are_not_read_folder_by_folder(outweigh: Any, tmp_path: Path) -> None:
+    for arm in ("control", "treatment"):
+        for task in ("one", "two"):
+            run = {"run_id": f"{arm}-{task}", "task_id": task, "succeeded": arm == "treatment"}
+            a_document(tmp_path / "all" / arm / "runs" / f"{task}.json", run)
+        a_document(tmp_path / "all" / arm / "manifest.json", {"arm": arm})
+
+    answer = imported(outweigh, tmp_path / "all")
+
+    assert answer.code == 2
+    assert not (tmp_path / "runs").exists()

@@ -111,6 +111,16 @@ def test_the_arm_whose_name_says_less_is_the_baseline(outweigh: Any, tmp_path: P
     assert next_command(answer.out)[2:] == ["--baseline", "opus", "--candidate", "opus with-notes", *BY_PASSES]
 
 
+def test_of_equal_pairs_the_one_that_differs_by_a_baseline_is_compared(outweigh: Any, tmp_path: Path) -> None:
+    arms = ("round-1/with_skill", "round-2/with_skill", "round-1/without_skill", "round-2/without_skill")
+
+    answer = outweigh("import", a_table(tmp_path / "all.csv", *arms), "-o", str(tmp_path / "runs"))
+
+    expected = ["--baseline", "round-1/without_skill", "--candidate", "round-1/with_skill", *BY_PASSES]
+    assert next_command(answer.out)[2:] == expected
+    assert "nothing says which arm is the baseline" not in answer.out
+
+
 @pytest.mark.parametrize("name", ["with space", "it's", 'say "hi"', "-home-me-app", "--fast", "a=b", "$HOME;ls"])
 def test_any_name_of_an_arm_or_folder_can_be_pasted(outweigh: Any, tmp_path: Path, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'

@@ -220,12 +220,13 @@ def choose_sources(named: str | None, path: Path, *, mapped: bool) -> list[Sourc
     below = _formats_below(path)
     files = below.pop(TABLE, [])
     tables = [file for file in files if _holds_run_rows(file)]
-    if len(below) == 1 and not tables:
+    importers = [load_adapter("importer", name) for name in below]
+    are_sessions = all(getattr(each, "reads_sessions", False) for each in importers)
+    if len(below) == 1 and not tables and (not are_sessions or sum(map(len, below.values())) == 1):
         ((name, paths),) = below.items()
         return [Source(each, load_adapter("importer", name)) for each in paths]
-    importers = [load_adapter("importer", name) for name in below]
-    if importers and not tables and all(getattr(each, "reads_sessions", False) for each in importers):
-        # Each reads the whole folder and passes the other agents' files by, so that arms and tasks have the same names.
+    if importers and not tables and are_sessions:
+        # Each reads the whole folder and passes other files by, so that arms and tasks have the same names.
         return [Source(path, each) for each in importers]
     if not below:
         from outweigh.app.folder_tables import find_tables  # noqa: PLC0415 - only for tables
@@ -233,7 +234,8 @@ def choose_sources(named: str | None, path: Path, *, mapped: bool) -> list[Sourc
         found = find_tables(path)
         table: Importer = load_adapter("importer", TABLE)
         if found.paths:
-            return [Source(each, table, found.remark) for each in found.paths]
+            first, *further = found.paths
+            return [Source(first, table, found.remark), *(Source(each, table) for each in further)]
     raise UsageError(f"{path} {suggest_import(path)}")
 
 

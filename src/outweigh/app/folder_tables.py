@@ -2,6 +2,7 @@
 the same columns, or the one that the others are parts of.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -86,18 +87,35 @@ def _folder_of(files: Sequence[Path]) -> Path:
 def _documents_with_all_runs(
     documents: Sequence[Path], tables: Sequence[Path], files: Sequence[Path]
 ) -> FolderTables | None:
-    """The folder of documents with a run each, which say more than tables of the same runs beside them."""
+    """The folders of documents with a run each, which say more than tables of the same runs beside them."""
     if len(documents) < 2:
         return None
-    around = _folder_of(documents)
     others = [table for table in tables if table not in documents]
     runs = frozenset[str]().union(*map(_run_names, documents))
     known = [_run_names(table) for table in others]
-    if not all(found and found <= runs for found in known) or any(
-        around in file.parents for file in files if file not in documents
-    ):
+    folders = _folders_of(documents, [file for file in files if file not in documents])
+    if not folders or not all(found and found <= runs for found in known):
         return None
-    return FolderTables((around,), _describe_copies(others, around))
+    if len(folders) > 1 and not all(map(_names_arm, documents)):
+        return None  # their arms may be the folders, which only a reading of all of them tells
+    return FolderTables(tuple(folders), _describe_copies(others, folders[0]) if others else None)
+
+
+def _folders_of(documents: Sequence[Path], others: Sequence[Path]) -> list[Path]:
+    """The outermost folders that hold several of the documents and nothing else; none where there are no such."""
+    around = _folder_of(documents)
+    if all(around not in file.parents for file in others):
+        return [around]
+    groups: dict[str, list[Path]] = defaultdict(list)
+    for document in documents:
+        groups[document.relative_to(around).parts[0]].append(document)
+    found = [_folders_of(group, others) if len(group) > 1 else [] for group in groups.values()]
+    return [folder for folders in found for folder in folders] if all(found) else []
+
+
+def _names_arm(document: Path) -> bool:
+    found = read_json(document, ImportNotes())
+    return any(match.field == "arm" and match.rank < 2 for name in found for match in match_name(name))
 
 
 def _describe_copies(others: Sequence[Path], whole: Path) -> str:

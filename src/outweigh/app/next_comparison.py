@@ -30,12 +30,13 @@ def next_comparison(runs: Sequence[str], arms: Mapping[str, ArmTally]) -> NextSt
         return _about_baseline(runs, baseline, arms)
     pairs = combinations(list(arms)[:MOST_PAIRED], 2)
     shared = {pair: len(arms[pair[0]].tasks & arms[pair[1]].tasks) for pair in pairs}
-    best = max(shared, key=lambda pair: shared[pair])
+    best = max(shared, key=lambda pair: (shared[pair], _baseline_by_part(*pair) is not None))
     if not shared[best]:
         return _about_strangers(runs, arms)
-    is_reversed = baseline == best[1] or (baseline not in best and _is_later(*best))
+    named = baseline if baseline in best else _baseline_by_part(*best)
+    is_reversed = named == best[1] or (named is None and _is_later(*best))
     one, other = best[::-1] if is_reversed else best
-    reverse = "" if baseline in best else "nothing says which arm is the baseline; swap them if it is the other"
+    reverse = "" if named else "nothing says which arm is the baseline; swap them if it is the other"
     several = (
         ""
         if len(arms) == 2
@@ -43,6 +44,16 @@ def next_comparison(runs: Sequence[str], arms: Mapping[str, ArmTally]) -> NextSt
     )
     words = "; ".join(filter(None, (several, reverse)))
     return _compare(words, runs, one, [other], arms)
+
+
+def _baseline_by_part(one: str, other: str) -> str | None:
+    """The one of two arms whose name says that it is the baseline, in the only part in which the names differ."""
+    parts, others = one.split("/"), other.split("/")
+    different = [pair for pair in zip(parts, others, strict=False) if len({*pair}) == 2]
+    if len(parts) != len(others) or len(parts) < 2 or len(different) != 1:
+        return None
+    found = guess_baseline(different[0], ())
+    return None if found is None else one if found == different[0][0] else other
 
 
 _EARLIER = frozenset({"plain", "vanilla", "default", "original", "old", "before", "without", "main"})
