@@ -1,8 +1,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from outweigh.model.judgment import Judgment
+from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.score.judge_scores import MOST_PASSES, Consensus, consensus, wants_another_pass
 from outweigh.testing.builders import a_judgment, a_run
 
@@ -22,12 +23,35 @@ def invalid(number: int) -> Judgment:
 
 
 @pytest.mark.parametrize(
-    ("kind", "score"), [(Consensus.MEAN, 0.5), (Consensus.MEDIAN, 0.3), (Consensus.CONFIDENCE, 0.66)]
+    ("kind", "score"),
+    [(Consensus.MEAN, 0.5), (Consensus.MEDIAN, 0.3), (Consensus.CONFIDENCE, 0.66), (Consensus.MAJORITY, 0.3)],
 )
-def test_three_passes_become_one_in_three_ways(kind: Consensus, score: float) -> None:
+def test_three_passes_become_one_in_four_ways(kind: Consensus, score: float) -> None:
     answers = passes((0.3, 0.2), (0.3, 0.2), (0.9, 0.6))
 
     assert consensus(answers, kind).value == pytest.approx(score)
+
+
+def judged(number: int, **scores: float | None) -> Judgment:
+    criteria = tuple(
+        CriterionScore(criterion=name, weight=2 if name == "polite" else 1, score=score, evidence=None)
+        for name, score in scores.items()
+    )
+    return replace(a_judgment(RUN, 0.0, pass_index=number), criteria=criteria)
+
+
+def test_passes_vote_on_each_criterion_by_itself() -> None:
+    answers = [judged(1, right=1, polite=0), judged(2, right=0, polite=1), judged(3, right=1, polite=0)]
+
+    assert consensus(answers, Consensus.MAJORITY).value == pytest.approx(1 / 3)
+    assert consensus(answers, Consensus.MEDIAN).value == pytest.approx(1 / 3)
+    assert consensus([*answers[:2], judged(3, right=1, polite=1)], Consensus.MAJORITY).value == 1
+
+
+def test_a_criterion_that_few_passes_apply_does_not_apply() -> None:
+    answers = [judged(1, right=1, polite=0), judged(2, right=1, polite=None), judged(3, right=1, polite=None)]
+
+    assert consensus(answers, Consensus.MAJORITY).value == 1
 
 
 @pytest.mark.parametrize("kind", list(Consensus))

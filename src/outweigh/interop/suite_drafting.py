@@ -118,19 +118,19 @@ class DraftJudging:
     notes: tuple[str, ...] = ()
 
 
-def draft_judging(tasks: Sequence[TaskDraft]) -> DraftJudging:
-    """A judge if any task has a rubric; the default policy if every task has a required check, else the judge's score.
+def draft_judging(tasks: Sequence[TaskDraft], judge: JudgeSpec = DEFAULT_JUDGE) -> DraftJudging:
+    """The judge if any task has a rubric; the default policy if every task has a required check, else its score.
 
     In that case every task needs a rubric: a score that only some tasks have decides nothing.
     """
     if not any(map(_has_rubric, tasks)):
         return DraftJudging(tasks=tuple(tasks))
     if all(map(_has_required_check, tasks)):
-        return DraftJudging(tasks=tuple(tasks), judges=[DEFAULT_JUDGE], comments={"judges": _JUDGES_COMMENT})
+        return DraftJudging(tasks=tuple(tasks), judges=[judge], comments={"judges": _JUDGES_COMMENT})
     checked = [task.name for task in tasks if _has_required_check(task) and not _has_rubric(task)]
     return DraftJudging(
         tasks=tuple(_with_checks_rubric(task) if task.name in checked else task for task in tasks),
-        judges=[DEFAULT_JUDGE],
+        judges=[judge],
         policy=PolicySpec(gates=[JUDGE_SCORE]),
         comments={"judges": _JUDGES_COMMENT, "policy": _POLICY_COMMENT},
         notes=(_NOTE.format(quote_names(checked)),) if checked else (),

@@ -38,7 +38,7 @@ class JudgeSpec(Spec, frozen=True, kw_only=True):
     model: SafeName | None = None
     passes: Passes = 1
     most_passes: Passes | None = None
-    consensus: Literal["mean", "median", "confidence"] = "mean"
+    consensus: Literal["mean", "median", "confidence", "majority"] = "mean"
     minimum_alpha: Annotated[float, Meta(ge=-1, le=1)] | None = None
     budget_usd: Dollars | None = None
     timeout_seconds: Seconds = 300.0

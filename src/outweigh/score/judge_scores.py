@@ -12,6 +12,7 @@ from statistics import mean, median, pvariance
 from typing import NamedTuple, Self
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from outweigh.model.judgment import Calibration, JudgeIdentity, Judgment, judge_version_of
 from outweigh.score.composite import GRADE_SCALES, grade
@@ -73,6 +74,7 @@ class Consensus(StrEnum):
     MEAN = "mean"
     MEDIAN = "median"
     CONFIDENCE = "confidence"
+    MAJORITY = "majority"
 
 
 def consensus(judgments: Sequence[Judgment], kind: Consensus = Consensus.MEAN) -> Quantity:
@@ -83,6 +85,8 @@ def consensus(judgments: Sequence[Judgment], kind: Consensus = Consensus.MEAN) -
     if len(passes) == 1:
         return known(passes[0][0])
     scores = [score for score, _ in passes]
+    if kind is Consensus.MAJORITY:
+        return judgment_score(_majority([each for each in judgments if judgment_score(each).value is not None]))
     if kind is Consensus.MEDIAN:
         return known(median(scores))
     weights = [confidence for _, confidence in passes if confidence is not None]
@@ -90,6 +94,23 @@ def consensus(judgments: Sequence[Judgment], kind: Consensus = Consensus.MEAN) -
     if kind is Consensus.CONFIDENCE and len(weights) == len(scores) and sum(weights) > 0:
         return known(sum(weight * score for weight, score in zip(weights, scores, strict=True)) / sum(weights))
     return known(mean(scores))
+
+
+def _majority(passes: Sequence[Judgment]) -> Judgment:
+    """A judgment whose criteria have the median of what the passes gave them, as if each were voted on by itself.
+
+    A criterion that applies in fewer than half of the passes does not apply.
+    """
+    votes: dict[str, list[float]] = {}
+    for judgment in passes:
+        for item in judgment.criteria:
+            votes.setdefault(item.criterion, []).extend(() if item.score is None else (item.score,))
+    criteria = {item.criterion: item for judgment in passes for item in judgment.criteria}
+    agreed = tuple(
+        replace(item, score=median(votes[name]) if 2 * len(votes[name]) >= len(passes) else None)
+        for name, item in criteria.items()
+    )
+    return replace(passes[0], criteria=agreed)
 
 
 def wants_another_pass(judgments: Sequence[Judgment]) -> bool:

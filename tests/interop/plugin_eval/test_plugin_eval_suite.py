@@ -141,6 +141,12 @@ def test_what_cannot_be_carried_over_is_a_note(tmp_path: Path) -> None:
         assert words in notes
 
 
+def test_a_judge_is_asked_three_times_and_the_majority_decides(tmp_path: Path) -> None:
+    suite = write_and_load(read(a_plugin(tmp_path)), tmp_path / "suite")
+
+    assert [(judge.passes, judge.consensus) for judge in suite.spec.judges] == [(3, "majority")]
+
+
 def answers_of(suite: Path, *requests: dict[str, object]) -> list[dict[str, Any]]:
     """What the stand-in of the server `mail` says to these requests."""
     folder = suite / "plugins/tiny"

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from msgspec.structs import replace
+
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.plugin_eval.case_files import (
     DEFAULT_RUNS,
@@ -22,7 +24,7 @@ from outweigh.interop.plugin_eval.case_files import (
 from outweigh.interop.plugin_eval.grader_checks import CaseGrading, read_graders, validated
 from outweigh.interop.plugin_eval.mock_servers import read_mocks
 from outweigh.interop.plugin_eval.result_document import WITH_ARM, WITHOUT_ARM
-from outweigh.interop.suite_drafting import draft_judging, make_unique, slug
+from outweigh.interop.suite_drafting import DEFAULT_JUDGE, draft_judging, make_unique, slug
 from outweigh.interop.suite_files import read_suite_file, read_tree
 from outweigh.model.agent_files import file_locations_of
 from outweigh.model.arm import ArmSpec
@@ -35,6 +37,7 @@ from outweigh.ports.suites import DEFAULT_AGENT, WORKSPACE_FOLDER, DraftFile, Su
 GATED_TOOLS = ("Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch")
 """Tools that its agents have only where a case allows them."""
 
+_JUDGE = replace(DEFAULT_JUDGE, passes=3, consensus="majority")
 _SCAFFOLD_FOLDER = ".scaffold"
 _SCAFFOLD_SECONDS = 120.0
 _NOT_SCAFFOLD = frozenset({"case.yaml", "prompt.md", GRADER_FOLDER, MOCK_FOLDER})
@@ -68,7 +71,7 @@ class PluginEvalSuiteReader:
         named = dict(zip(names, cases, strict=True))
         graded = {task: read_graders(case) for task, case in named.items()}
         drafts = tuple(_task(task, case, graded[task]) for task, case in named.items())
-        rules = draft_judging(drafts)
+        rules = draft_judging(drafts, _JUDGE)
         plugin = {
             f"plugins/{name}/{inside}": file
             for inside, file in read_tree(place.plugin, without=_is_part_of(place.evals, place.plugin)).items()
@@ -244,8 +247,8 @@ def _notes(named: Mapping[str, EvalCase], graded: Mapping[str, CaseGrading]) -> 
         yield f"{quote_names(unnamed)} have a scaffold.sh that no `scaffold_script` names, so it is not run."
     if any(grading.rubric is not None for grading in graded.values()):
         yield (
-            "`claude plugin eval` asks its judge three times and takes the majority; here judges score a rubric, which "
-            "is kept apart from the checks."
+            "`claude plugin eval` asks its judge three times and takes the majority, and so does the judge here; but "
+            "its score is kept apart from the checks."
         )
 
 
