@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Event, RLock
+from threading import Event, Lock, RLock
 from time import sleep
 
 import msgspec
@@ -36,11 +36,12 @@ from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.lost_record import LossReason
 from outweigh.engine.token_pace import TokenUse
 from outweigh.engine.trial_plan import PlannedRun, run_id_of
+from outweigh.errors import EvidenceError
 from outweigh.model.base import Json
 from outweigh.model.codec import Attempt
 from outweigh.model.run_record import TrialKey, most_paid
 from outweigh.model.usage import UNKNOWN_COST
-from outweigh.ports.stores import RunStore
+from outweigh.ports.stores import GroupRunStore
 from outweigh.report.formatting import count_of
 from outweigh.store.hosts_file import HostsFile
 
@@ -54,7 +55,7 @@ class LeadSetting:
 
     suite: LoadedSuite
     labels: Json
-    store: RunStore
+    store: GroupRunStore
     looks: RunLooks | None
     cancel: Event
     listen: EventListener
@@ -83,6 +84,8 @@ class ClusterExecutor:
         )
         self._gone: set[AttemptKey] = set()
         self._open: dict[TrialKey, int] = {}
+        self._to_begin: dict[AttemptKey, tuple[AttemptOrder, str | None]] = {}
+        self._beginning = Lock()
         self._notes: deque[str] = deque()
         self._said: set[str] = set()
         self._ready_hosts = 0
@@ -96,7 +99,7 @@ class ClusterExecutor:
 
     @property
     def slots(self) -> int:
-        """How many attempts all hosts together make at once now."""
+        """How many attempts all hosts together make at once now, with those that may wait on them."""
         with self._lock:
             return self._state.slots
 
@@ -118,15 +121,14 @@ class ClusterExecutor:
             future = self._awaited.add(order.key, planned)
             self._stored.note_attempt(trial.key, order.attempt)
             self._open.pop(trial.key, None)
-        if not is_made:
-            self._setting.store.begin(order.run_id, trial, order.attempt)
-            with self._lock:
+            if not is_made:
                 address = self._state.give(order, self.now())
-            self.on_work(address)
+                self._to_begin[order.key] = order, address
         return future
 
     def wait(self, done: DoneFutures, timeout: float) -> None:
         """Wait until a record has come, and say what happened meanwhile."""
+        self._begin_all()
         done.wait(timeout)
         if self._setting.cancel.is_set():
             self._cancel()
@@ -181,11 +183,23 @@ class ClusterExecutor:
 
     # The threads of the transport.
 
+    @property
+    def has_to_write(self) -> bool:
+        """Whether the next request waits for the disk."""
+        return bool(self._to_begin)
+
     def request_for(self, address: str) -> ExchangeRequest:
-        """What to say to the host at this address."""
+        """What to say to the host at this address. An attempt that it is to start is written down before."""
+        try:
+            self._begin_all()
+        except EvidenceError as fault:
+            self._writer.fault = fault
         with self._lock:
             self._state.place_waiting(self.now())
             request, host = self._state.request_for(address), self._state.host_at(address)
+            if self._to_begin:
+                starts = tuple(order for order in request.starts if order.key not in self._to_begin)
+                request = msgspec.structs.replace(request, starts=starts)
             told = () if host is None else self._tokens.grants(host.name, self.now())
             return msgspec.structs.replace(request, tokens=told) if told else request
 
@@ -212,15 +226,14 @@ class ClusterExecutor:
                 self._state.acknowledge(reply.host, [lost.order.key])
         for key, reason in findings.broken:
             self._writer.fail(key, reason)
-        for offer in findings.offers:
-            if offer.key in claimed:
-                self._writer.take(reply.host, offer, artifacts)
+        if claimed:
+            self._writer.take(reply.host, [each for each in findings.offers if each.key in claimed], artifacts)
         self._grant_tokens()
 
     def take_offer(self, host: str, offer: OfferedRecord, artifacts: Mapping[str, bytes]) -> None:
         """Store a record whose large artifacts were fetched since it was offered."""
         if self._stored.claim([offer.key]):
-            self._writer.take(host, offer, artifacts)
+            self._writer.take(host, [offer], artifacts)
 
     def fail(self, fault: Exception) -> None:
         """The transport has ended and does not come back: the run ends, and hosts keep what they have."""
@@ -262,6 +275,20 @@ class ClusterExecutor:
         """Tell who watches the run, once."""
         with self._lock:
             self._say_once(words)
+
+    def _begin_all(self) -> None:
+        """Write down what was started, at once for all that was started together; then hosts may hear of it."""
+        with self._beginning:
+            with self._lock:
+                begun = dict(self._to_begin)
+            if not begun:
+                return
+            self._setting.store.begin_all([(order.run_id, order.trial, order.attempt) for order, _ in begun.values()])
+            with self._lock:
+                for key in begun:
+                    del self._to_begin[key]
+        for address in {address for _, address in begun.values()} - {None}:
+            self.on_work(address)
 
     def _cancel(self) -> None:
         """End everything: what runs by telling the hosts, what has no host yet at once."""

@@ -11,11 +11,16 @@ from threading import Event
 from typing import Any
 
 from outweigh.cluster.dask_security import TlsFiles, open_security
+from outweigh.cluster.dask_settings import quiet_dask
 from outweigh.cluster.host import Host
 from outweigh.cluster.messages import AttemptKey, ExchangeRequest, pack, unpack
 from outweigh.errors import UsageError, requires_extra
 
 PLUGIN = "outweigh-host"
+EXCHANGE = "outweigh-exchange"
+"""What a worker that is a host is asked for an exchange by. A call of a function takes Dask twice as long, because it
+pickles the function and looks at its arguments each time.
+"""
 RECONNECT_SECONDS = 0.5
 SCHEDULER_SECONDS = 2.0
 """A worker that has lost its scheduler for so long ends, and a new one is made."""
@@ -31,12 +36,6 @@ class WorkerOptions:
     host: str | None = None
     interface: str | None = None
     local_directory: str | None = None
-
-
-async def exchange(content: bytes, dask_worker: Any) -> bytes:
-    """One exchange, called by the lead through the scheduler."""
-    host = _host_of(dask_worker)
-    return pack(await asyncio.to_thread(host.exchange, unpack(content, ExchangeRequest)))
 
 
 async def receive_package(digest: str, offset: int, content: bytes, size: int, dask_worker: Any) -> bool:
@@ -61,7 +60,8 @@ def serve_host(host: Host, options: WorkerOptions, stop: Event, say: Callable[[s
     """Be a worker of the cluster until `stop` is set, however often the scheduler goes and comes back."""
     security = open_security(options.scheduler, options.tls)
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    asyncio.run(_serve(host, options, security, stop, say))
+    with quiet_dask():
+        asyncio.run(_serve(host, options, security, stop, say))
 
 
 async def _serve(host: Host, options: WorkerOptions, security: Any, stop: Event, say: Callable[[str], None]) -> None:
@@ -100,14 +100,20 @@ def _cause_of(fault: BaseException) -> str:
 
 
 def _plugin_of(host: Host) -> Any:
-    """How the functions above, which Dask calls with the worker, find the host."""
+    """How a worker answers exchanges, and how the functions above, which Dask calls with it, find the host."""
     from distributed import WorkerPlugin  # noqa: PLC0415 - an extra
+
+    async def exchange(content: bytes) -> bytes:
+        return pack(await asyncio.to_thread(host.exchange, unpack(content, ExchangeRequest)))
 
     class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # it has no type
         name = PLUGIN
 
         def __init__(self) -> None:
             self.host = host
+
+        def setup(self, worker: Any) -> None:
+            worker.handlers[EXCHANGE] = exchange
 
     return HostPlugin()
 

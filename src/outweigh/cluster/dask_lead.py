@@ -11,8 +11,9 @@ from threading import Event, Thread
 from typing import Any
 
 from outweigh.cluster.cluster_executor import ClusterExecutor
-from outweigh.cluster.dask_host import exchange, read_artifact, receive_package
+from outweigh.cluster.dask_host import EXCHANGE, read_artifact, receive_package
 from outweigh.cluster.dask_security import TlsFiles, open_security
+from outweigh.cluster.dask_settings import quiet_dask
 from outweigh.cluster.messages import (
     AttemptKey,
     ExchangeReply,
@@ -24,7 +25,7 @@ from outweigh.cluster.messages import (
     without_offers,
 )
 from outweigh.cluster.shared_artifacts import SharedArtifacts
-from outweigh.errors import EvidenceError, OutweighError, requires_extra
+from outweigh.errors import EvidenceError, OutweighError, UsageError, requires_extra
 
 EXCHANGE_SECONDS = 2.0
 CONNECT_SECONDS = 5.0
@@ -79,7 +80,8 @@ class DaskLink:
 
     def _carry(self) -> None:
         try:
-            asyncio.run(self._run())
+            with quiet_dask():
+                asyncio.run(self._run())
         except BaseException as fault:  # the run would wait for ever for a thread that is gone
             self._executor.fail(EvidenceError(f"the connection to the cluster broke: {fault!r}"))
 
@@ -107,9 +109,9 @@ class DaskLink:
         """Talk to every worker until the connection is lost, or the run ends."""
         try:
             while not self._stopping.is_set():
-                members = await asyncio.wait_for(client.scheduler.identity(), EXCHANGE_SECONDS)
+                members = await asyncio.wait_for(client.scheduler.ncores(), EXCHANGE_SECONDS)
                 self._executor.tick()
-                for address in members["workers"]:
+                for address in members:
                     if self._has_ended(address):
                         self._talks[address] = asyncio.create_task(self._talk(client, address))
                 await asyncio.sleep(MEMBERS_SECONDS)
@@ -176,15 +178,21 @@ class DaskLink:
                 work.set()
 
     async def _exchange(self, client: Any, address: str) -> None:
-        request = self._executor.request_for(address)
-        content = await self._call(client, address, EXCHANGE_SECONDS, exchange, pack(request))
+        loop = asyncio.get_running_loop()
+        if self._executor.has_to_write:
+            request = await loop.run_in_executor(self._threads, self._executor.request_for, address)
+        else:
+            request = self._executor.request_for(address)
+        asked = client.scheduler.broadcast(msg={"op": EXCHANGE, "content": pack(request)}, workers=[address])
+        content = (await asyncio.wait_for(asked, EXCHANGE_SECONDS))[address]
+        if content is None:
+            raise UsageError("this worker is no host of outweigh; start it with `outweigh dev host`")
         reply = unpack(content, ExchangeReply)
         beside = (offer for offer in reply.offers if offer.large or offer.shared)
         large = [offer for offer in beside if not self._executor.is_stored(offer)]
         for offer in large:
             if offer.key not in self._fetches:
                 self._fetches[offer.key] = asyncio.create_task(self._take_large(client, address, reply, offer))
-        loop = asyncio.get_running_loop()
         now = without_offers(reply, large)
         await loop.run_in_executor(self._threads, self._executor.take_reply, address, request, now, {})
         if large:

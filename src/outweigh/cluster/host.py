@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Condition, Event, Thread
 
+from outweigh.cluster.attempt_pace import AHEAD_SECONDS
 from outweigh.cluster.host_experiment import AttemptUnderWay, HostEngine, HostExperiment, OpenEngine
 from outweigh.cluster.lease import Lease, LeaseSignal
 from outweigh.cluster.messages import PROTOCOL, AttemptKey, ExchangeReply, ExchangeRequest, HostState
@@ -131,9 +132,27 @@ class Host:
 
         self._lock.notify_all()
         waits = experiment.state in (HostState.READY, HostState.PREPARING) and not (request.release or request.cancel)
-        if request.wait_seconds > 0 and waits and not experiment.has_news:
+        if request.wait_seconds <= 0 or not waits:
+            return
+        if not (is_told := experiment.has_news):
             self._lock.wait_for(is_due, request.wait_seconds)
+        if len(experiment.running) > self._slots:
+            self._gather(experiment, number)
+        elif not is_told:
             self._lock.wait(GATHER_SECONDS)
+
+    def _gather(self, experiment: HostExperiment, number: tuple[int, int]) -> None:
+        """Wait while attempts that wait here keep the slots busy: more of them end, and are told of together."""
+        experiment.wakes_at = self._slots + experiment.pace.ahead(self._slots) // 2
+
+        def is_due() -> bool:
+            runs_short = experiment.wakes_at is None or len(experiment.running) <= experiment.wakes_at
+            return runs_short or experiment.last_request != number or self._closed.is_set()
+
+        try:
+            self._lock.wait_for(is_due, AHEAD_SECONDS / 2)
+        finally:
+            experiment.wakes_at = None
 
     def _why_busy(self, request: ExchangeRequest) -> str | None:
         held = self._experiment

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition
-from time import sleep
+from time import monotonic, sleep
 from typing import Protocol
 
 import msgspec
 
 from outweigh.cluster.artifact_uploads import ArtifactUploads
+from outweigh.cluster.attempt_pace import AttemptPace
 from outweigh.cluster.lease import LeaseSignal
 from outweigh.cluster.messages import (
     AttemptKey,
@@ -25,6 +26,7 @@ from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import OutweighError
 from outweigh.gateway.token_queue import TokenQueue
+from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.usage import UNKNOWN_COST, Cost
 
 MOST_OFFERS = 32
@@ -89,6 +91,9 @@ class HostExperiment:
         self.running: dict[AttemptKey, AttemptUnderWay] = {}
         self.is_released = False
         self.uploads: ArtifactUploads | None = None
+        self.pace = AttemptPace()
+        self.wakes_at: int | None = None
+        """While a reply gathers news: with how many attempts left it is sent. None where each is news."""
         self._lock = lock
         self._made: dict[AttemptKey, FinishedAttempt] = {}
         self._refused: dict[AttemptKey, RefusedStart] = {}
@@ -97,9 +102,10 @@ class HostExperiment:
     @property
     def has_news(self) -> bool:
         """Whether there is something that the lead does not know."""
-        finished = self.spool.records().keys() - self.running.keys() - self._uploading
-        asks = self.tokens is not None and self.tokens.asks
-        return bool(asks or finished or self._refused or self._broken or self.spool.left_open)
+        if self._refused or self._broken or self.spool.left_open or (self.tokens is not None and self.tokens.asks):
+            return True
+        uploading = self._uploading
+        return any(key not in self.running and key not in uploading for key in self.spool.records())
 
     @property
     def tokens(self) -> TokenQueue | None:
@@ -136,6 +142,7 @@ class HostExperiment:
         order = attempt.order
         planned = PlannedRun(trial=order.trial, block=order.block, position=order.position)
         made = refused = broken = None
+        began = monotonic()
         try:
             if attempt.cancel.is_set():
                 raise SpoolFullError("it was cancelled before it began")
@@ -148,6 +155,8 @@ class HostExperiment:
         with self._lock:
             if made is not None:
                 self._made[order.key] = made
+                if made.record.status not in EXCLUDED_STATUSES:
+                    self.pace.note(monotonic() - began)
             if refused is not None:
                 self._refused[order.key] = refused
             if broken is not None:
@@ -155,7 +164,8 @@ class HostExperiment:
             del self.running[order.key]
             if made is not None and self.uploads is not None:
                 self.uploads.with_shared(self.spool.offer(order.key, made.record))
-            self._lock.notify_all()
+            if made is None or self.wakes_at is None or len(self.running) <= self.wakes_at:
+                self._lock.notify_all()
 
     def cancel(self) -> None:
         """End all attempts."""
@@ -190,6 +200,7 @@ class HostExperiment:
         return msgspec.structs.replace(
             reply,
             detail=self._detail_with_faults(reply.detail),
+            ahead=self.pace.ahead(reply.slots),
             arms=() if engine is None else tuple(engine.arms),
             running=tuple(self._describe(each.order) for each in self.running.values()),
             offers=offers,

@@ -1,6 +1,6 @@
 """Which records the store of a lead has, by attempt and by trial, and those that are being stored at this moment."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from threading import RLock
 
 from outweigh.cluster.messages import AttemptKey
@@ -8,13 +8,13 @@ from outweigh.engine.experiment import RunLooks
 from outweigh.engine.lost_record import late_id
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import LATE_LABEL, RunRecord, TrialKey
-from outweigh.ports.stores import RunStore
+from outweigh.ports.stores import GroupRunStore
 
 
 class KeptRecords:
     """The records of a lead. `lock` is the lead's own; it is not held while something is written."""
 
-    def __init__(self, store: RunStore, looks: RunLooks | None, lock: RLock) -> None:
+    def __init__(self, store: GroupRunStore, looks: RunLooks | None, lock: RLock) -> None:
         self._store = store
         self._looks = looks
         self._lock = lock
@@ -60,10 +60,10 @@ class KeptRecords:
             self._claimed |= free
             return free
 
-    def let_go(self, key: AttemptKey) -> None:
-        """The attempt is closed, or could not be."""
+    def let_go(self, keys: Iterable[AttemptKey]) -> None:
+        """The attempts are closed, or could not be."""
         with self._lock:
-            self._claimed.discard(key)
+            self._claimed.difference_update(keys)
 
     def is_claimed(self, key: AttemptKey) -> bool:
         """Whether a record of the attempt is being stored."""
@@ -76,11 +76,17 @@ class KeptRecords:
 
     def append(self, record: RunRecord) -> None:
         """Store a record whose artifacts are kept."""
-        self._store.append(record)
+        self.append_all([record])
+
+    def append_all(self, records: Sequence[RunRecord]) -> None:
+        """Store records whose artifacts are kept, with one write."""
+        self._store.append_all(records)
         with self._lock:
-            self._remember(record)
+            for record in records:
+                self._remember(record)
         if self._looks is not None:
-            self._looks.add(record)
+            for record in records:
+                self._looks.add(record)
 
     def _remember(self, record: RunRecord) -> None:
         self._by_attempt[record.run_id, record.attempt] = record

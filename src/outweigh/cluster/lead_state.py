@@ -35,7 +35,10 @@ HEARD_SECONDS = 3.0
 
 @dataclass(slots=True, kw_only=True)
 class KnownHost:
-    """A host as its last reply described it. `echo` is its clock then, `heard_at` the lead's own."""
+    """A host as its last reply described it. `echo` is its clock then, `heard_at` the lead's own.
+
+    `known` are attempts that it has begun to make or made, so that nothing more need be said of them.
+    """
 
     name: str
     address: str
@@ -46,6 +49,8 @@ class KnownHost:
     detail: str | None
     slots: int
     arms: frozenset[str]
+    ahead: int = 0
+    known: frozenset[AttemptKey] = frozenset()
     no_starts_before: float = 0.0
     acknowledged: set[AttemptKey] = field(default_factory=set)
     unwanted: set[AttemptKey] = field(default_factory=set)
@@ -112,8 +117,8 @@ class LeadState:
 
     @property
     def slots(self) -> int:
-        """How many attempts all hosts together make at once now, and those that wait for one."""
-        return sum(host.slots for host in self.hosts.values()) + len(self._of(None))
+        """How many attempts may be given to all hosts together now, and those that wait for one."""
+        return sum(host.slots + host.ahead for host in self.hosts.values()) + len(self._of(None))
 
     @property
     def waiting(self) -> tuple[AttemptOrder, ...]:
@@ -125,10 +130,15 @@ class LeadState:
         return self._place_for(arm, now) is not None
 
     def give(self, order: AttemptOrder, now: float) -> str | None:
-        """Give an attempt to the host with most places left for its arm, and return its address."""
+        """Give an attempt to the host with most places left for its arm.
+
+        Returns the address of a host that is to hear of it at once; one whose slots are taken hears of it with the rest.
+        """
         name = self._place_for(order.trial.arm, now)
         self._add(GivenAttempt(order=order, host=name))
-        return None if name is None else self.hosts[name].address
+        if name is None or len(self._of(name)) > self.hosts[name].slots:
+            return None
+        return self.hosts[name].address
 
     def adopt(self, order: AttemptOrder) -> bool:
         """Take an attempt over that a host still makes for an earlier lead; whether there is one."""
@@ -225,7 +235,7 @@ class LeadState:
         return next((host for host in self.hosts.values() if host.address == address), None)
 
     def _starts_for(self, host: KnownHost) -> tuple[AttemptOrder, ...]:
-        return tuple(each.order for each in self._of(host.name).values())
+        return tuple(each.order for key, each in self._of(host.name).items() if key not in host.known)
 
     def _of(self, host: str | None) -> dict[AttemptKey, GivenAttempt]:
         return self._with.get(host, {})
@@ -262,6 +272,8 @@ class LeadState:
             detail=reply.detail,
             slots=reply.slots,
             arms=frozenset(reply.arms),
+            ahead=reply.ahead,
+            known=frozenset((*reply.kept, *(each.key for each in (*reply.running, *reply.offers)))),
             no_starts_before=0.0 if known is None else known.no_starts_before,
             acknowledged=set() if known is None else known.acknowledged,
             unwanted=set() if known is None else known.unwanted,
@@ -308,9 +320,9 @@ class LeadState:
 
     def _place_for(self, arm: str, now: float) -> str | None:
         free = {
-            host.name: host.slots - len(self._of(host.name))
+            host.name: left
             for host in self.hosts.values()
             if arm in host.arms and now >= host.no_starts_before and now - host.heard_at <= HEARD_SECONDS
+            if (left := host.slots - len(self._of(host.name))) + host.ahead > 0
         }
-        best = max(free, key=lambda name: free[name], default=None)
-        return best if best is not None and free[best] > 0 else None
+        return max(free, key=lambda name: free[name], default=None)

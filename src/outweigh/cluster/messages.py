@@ -16,7 +16,7 @@ from outweigh.model.base import Stored
 from outweigh.model.run_record import Trial
 from outweigh.model.usage import Cost
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised when a message changes; lead and hosts of different numbers refuse each other."""
 
 INLINE_BYTES = 64 * 1024
@@ -52,7 +52,8 @@ class ExchangeRequest(Stored, frozen=True):
     """What a lead says. `echo` is the clock of the host in its last reply to this lead; None before the first one.
 
     `session` counts the leads that there were of the experiment, `number` the requests of this one to the host: a
-    request that arrives after a later one is ignored. `starts` are all attempts that the host is to make.
+    request that arrives after a later one is ignored. `starts` are the attempts that the host is to make and has not
+    shown to know.
     `acknowledged` are records that the lead has stored, which the host may forget. `unwanted` are attempts to end,
     because their trials are settled. The host may take `wait_seconds` to answer if it has nothing to say before, and
     answers at once when the next request comes. `tokens` are what its gateway may ask providers for. With `cancel` the
@@ -139,8 +140,8 @@ class RefusedStart(Stored, frozen=True):
 class ExchangeReply(Stored, frozen=True):
     """What a host answers. `clock` is its own; the lead sends it back.
 
-    `slots` is how many attempts it makes at once now, `arms` those that it can run. `running` and `offers` are
-    everything under way and everything finished that is not acknowledged; `lost` has neither. `broken` are attempts
+    `slots` is how many attempts it makes at once now, `ahead` how many more may wait on it, `arms` those that it can
+    run. `running` and `offers` are everything under way and everything finished that is not acknowledged; `lost` has neither. `broken` are attempts
     that raised an error that ends an experiment, with the error. `tokens` are those that its gateway has used and waits
     for, and `held_seconds` is for how long attempts waited for them.
     """
@@ -153,6 +154,7 @@ class ExchangeReply(Stored, frozen=True):
     detail: str | None
     slots: int
     arms: tuple[str, ...]
+    ahead: int = 0
     running: tuple[RunningAttempt, ...] = ()
     offers: tuple[OfferedRecord, ...] = ()
     kept: tuple[AttemptKey, ...] = ()

@@ -3,7 +3,7 @@ their loss, and what has no record is closed.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from threading import RLock
@@ -61,18 +61,26 @@ class RecordWriter:
         with self._lock:
             return self._stored.has(record)
 
-    def take(self, host: str, offer: OfferedRecord, artifacts: Mapping[str, bytes]) -> None:
-        """Store a record that its caller has claimed, and let its host forget it."""
+    def take(self, host: str, offers: Sequence[OfferedRecord], artifacts: Mapping[str, bytes]) -> None:
+        """Store records that their caller has claimed, with one write where they can be, and let their host forget
+        them.
+        """
+        first: list[tuple[OfferedRecord, RunRecord]] = []
+        taken: list[AttemptKey] = []
         try:
-            self._store(offer, _record_of(offer), {**offer.artifacts, **artifacts})
+            for offer in offers:
+                try:
+                    self._take(offer, _record_of(offer), {**offer.artifacts, **artifacts}, first)
+                    taken.append(offer.key)
+                except ValueError as fault:
+                    self._close_unreadable(offer, fault)
+            self._append(first)
             with self._lock:
-                self._state.acknowledge(host, [offer.key])
-        except EvidenceError as fault:  # the disk of the lead: the host keeps the record
+                self._state.acknowledge(host, taken)
+        except EvidenceError as fault:  # the disk of the lead: the host keeps the records
             self.fault = fault
-        except ValueError as fault:
-            self._close_unreadable(offer, fault)
         finally:
-            self._stored.let_go(offer.key)
+            self._stored.let_go(offer.key for offer in offers)
 
     def lose(self, lost: LostAttempt) -> None:
         """Close an attempt as lost, unless its record is being stored at this moment."""
@@ -82,7 +90,7 @@ class RecordWriter:
         try:
             self._close(lost)
         finally:
-            self._stored.let_go(key)
+            self._stored.let_go([key])
 
     def close_lost(self, planned: PlannedRun, attempt: int, reason: LossReason) -> FinishedAttempt:
         """Record that an attempt took place and has no result."""
@@ -98,7 +106,14 @@ class RecordWriter:
         if future is not None:
             future.set_exception(EvidenceError(reason))
 
-    def _store(self, offer: OfferedRecord, record: RunRecord, artifacts: Mapping[str, bytes]) -> None:
+    def _take(
+        self,
+        offer: OfferedRecord,
+        record: RunRecord,
+        artifacts: Mapping[str, bytes],
+        first: list[tuple[OfferedRecord, RunRecord]],
+    ) -> None:
+        """Keep a record's artifacts and add it to `first`, or store it at once where its attempt is closed."""
         whole = _without_damaged(record, artifacts)
         with self._lock:
             closed = self._stored.of(offer.key)
@@ -108,11 +123,18 @@ class RecordWriter:
                     self._resolve(offer.key, _finished(offer, closed))
                 return
         self._stored.keep(whole, artifacts)
-        if is_late:
-            self._store_late(offer, whole, closed)
+        if not is_late:
+            first.append((offer, whole))
             return
-        self._stored.append(whole)
-        self._resolve(offer.key, _finished(offer, whole))
+        self._append(first)  # one of them may have settled the trial
+        first.clear()
+        self._store_late(offer, whole, closed)
+
+    def _append(self, first: Sequence[tuple[OfferedRecord, RunRecord]]) -> None:
+        if first:
+            self._stored.append_all([record for _, record in first])
+        for offer, record in first:
+            self._resolve(offer.key, _finished(offer, record))
 
     def _store_late(self, offer: OfferedRecord, record: RunRecord, closed: RunRecord | None) -> None:
         """Keep a record whose attempt is closed: as the trial's result where it has none, else for what it cost."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from outweigh.cluster.dask_settings import quiet_dask
 from outweigh.cluster.host_launch import HostLaunch
 from outweigh.errors import UsageError, requires_extra
 from outweigh.model.launch_spec import SlurmLaunch
@@ -42,6 +43,7 @@ def slurm_hosts(launch: HostLaunch, spec: SlurmLaunch) -> Iterator[None]:
 
     # Dask would end the job of a host that it has lost sight of; the host still has records, and its lease decides.
     with (
+        quiet_dask(),
         dask.config.set({"distributed.deploy.lost-worker-timeout": FOREVER}),
         closing(
             SLURMCluster(

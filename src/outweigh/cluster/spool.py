@@ -9,12 +9,12 @@ damaged, and it is known by the name of its folder as soon as the lead names the
 when the lead has acknowledged the record, or knows that there is none.
 """
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
-from os import getpid
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock, local
@@ -25,7 +25,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import Attempt, decode
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord, Trial, TrialKey
-from outweigh.store.durable_files import make_folder, sync_folder, write_atomic
+from outweigh.store.durable_files import make_folder, sync_folder, write_atomic, write_new
 from outweigh.store.sealed_lines import seal_attempt, seal_run, unseal_attempt
 from outweigh.store.store_lock import StoreLock
 
@@ -106,7 +106,8 @@ class ExperimentSpool:
         self._lock = Lock()
         self._of_thread = local()
         self._finished: dict[AttemptKey, RunRecord] = {}
-        self._unwritten: dict[AttemptKey, tuple[bytes, dict[str, bytes]]] = {}
+        self._lines: dict[AttemptKey, bytes] = {}
+        self._unwritten: dict[AttemptKey, dict[str, bytes]] = {}
         self.left_open: set[AttemptKey] = set()
         self._damaged: set[Path] = set()
         self._read()
@@ -123,12 +124,15 @@ class ExperimentSpool:
 
     def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
         """Keep durably that an attempt is about to start; what this thread keeps from now on belongs to it."""
-        note = Attempt(run_id=run_id, trial=trial, attempt=attempt, begun_at=datetime.now(UTC), pid=getpid())
+        note = Attempt(run_id=run_id, trial=trial, attempt=attempt, begun_at=datetime.now(UTC), pid=os.getpid())
         self._of_thread.key, self._of_thread.unwritten = (run_id, attempt), {}
         try:
             folder = self._attempt_folder((run_id, attempt))
-            make_folder(folder)
-            write_atomic(folder / "begun", [seal_attempt(note)])
+            make_folder(self._folder)
+            folder.mkdir(exist_ok=True)
+            write_new(folder / "begun", seal_attempt(note))
+            sync_folder(folder)
+            sync_folder(self._folder)
         except (OSError, UsageError) as fault:
             shutil.rmtree(self._attempt_folder((run_id, attempt)), ignore_errors=True)
             raise SpoolFullError(f"the beginning of {run_id!r} could not be kept: {fault}") from fault
@@ -137,7 +141,7 @@ class ExperimentSpool:
         """Keep an artifact of the attempt that this thread makes."""
         digest = sha256(content).hexdigest()
         try:
-            write_atomic(self._attempt_folder(self._of_thread.key) / digest, [content])
+            write_new(self._attempt_folder(self._of_thread.key) / digest, content)
         except UsageError:
             self._of_thread.unwritten[digest] = content
         return digest
@@ -149,20 +153,24 @@ class ExperimentSpool:
         try:
             if unwritten:
                 raise UsageError("an artifact did not fit")
-            write_atomic(self._attempt_folder(key) / "record", [line])
-        except UsageError:
-            self._unwritten[key] = line, unwritten
+            folder = self._attempt_folder(key)
+            write_new(folder / "record", line)
+            sync_folder(folder)
+        except (OSError, UsageError):
+            self._unwritten[key] = unwritten
         with self._lock:
+            self._lines[key] = line
             self._finished[key] = record
 
     def forget(self, key: AttemptKey) -> None:
         """The lead has the record, or has closed the attempt."""
         with self._lock:
             self._finished.pop(key, None)
+            self._lines.pop(key, None)
             self._unwritten.pop(key, None)
             self.left_open.discard(key)
             self._damaged.discard(self._attempt_folder(key))
-        shutil.rmtree(self._attempt_folder(key), ignore_errors=True)
+        _remove_folder(self._attempt_folder(key))
 
     def remove_if_empty(self) -> None:
         """Remove the folder of an experiment whose records have all left."""
@@ -176,7 +184,7 @@ class ExperimentSpool:
 
     def offer(self, key: AttemptKey, record: RunRecord) -> OfferedRecord:
         """A record as it is offered; the details of its attempt are added by who knows them."""
-        line, unwritten = self._unwritten.get(key, (None, {}))
+        line, unwritten = self._lines.get(key), self._unwritten.get(key, {})
         contents = {digest: unwritten.get(digest) for digest in dict.fromkeys(record.artifacts.values())}
         small: dict[str, bytes] = {}
         large: dict[str, int] = {}
@@ -192,8 +200,7 @@ class ExperimentSpool:
 
     def read_part(self, key: AttemptKey, digest: str, offset: int, size: int) -> bytes:
         """A part of a large artifact."""
-        _, unwritten = self._unwritten.get(key, (None, {}))
-        if (content := unwritten.get(digest)) is not None:
+        if (content := self._unwritten.get(key, {}).get(digest)) is not None:
             return content[offset : offset + size]
         with self._path(key, digest).open("rb") as stream:
             stream.seek(offset)
@@ -246,6 +253,17 @@ class ExperimentSpool:
         if self._folder.is_dir():
             sync_folder(self._folder)
             yield from sorted(path for path in self._folder.iterdir() if path.is_dir())
+
+
+def _remove_folder(folder: Path) -> None:
+    """The folder of an attempt, which has only files; a walk that expects more takes five times as long."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                os.unlink(entry.path)
+        folder.rmdir()
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read_record(folder: Path) -> RunRecord | None:

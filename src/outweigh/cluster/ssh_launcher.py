@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from threading import Event, Thread
 from typing import Any
 
+from outweigh.cluster.dask_settings import quiet_dask
 from outweigh.cluster.host_launch import HostLaunch
 from outweigh.errors import UsageError, requires_extra
 from outweigh.model.launch_spec import SshLaunch
@@ -30,13 +31,14 @@ def ssh_hosts(launch: HostLaunch, spec: SshLaunch) -> Iterator[None]:
         from distributed import Scheduler  # noqa: PLC0415 - an extra
         from distributed.deploy.spec import SpecCluster  # noqa: PLC0415 - an extra
 
-    cluster = SpecCluster(
-        workers={},
-        scheduler={"cls": Scheduler, "options": launch.scheduler_options()},
-        security=launch.security,
-        silence_logs="critical",
-        name=launch.name,
-    )
+    with quiet_dask():
+        cluster = SpecCluster(
+            workers={},
+            scheduler={"cls": Scheduler, "options": launch.scheduler_options()},
+            security=launch.security,
+            silence_logs="critical",
+            name=launch.name,
+        )
     with closing(cluster):
         there = _rejoined(launch, spec, cluster)
         connections = _Connections(launch)

@@ -41,6 +41,16 @@ class RunStore(Protocol):
         """All judgments so far, by the run's id."""
 
 
+class GroupRunStore(RunStore, Protocol):
+    """A RunStore that keeps several things at the price of one, which is that of waiting for the disk."""
+
+    def begin_all(self, begun: Sequence[tuple[str, Trial, int]]) -> None:
+        """Record durably that attempts are about to start: of these runs, at these trials, with these numbers."""
+
+    def append_all(self, records: Sequence[RunRecord]) -> None:
+        """Append finished runs, all or none; when this returns, they survive a power cut."""
+
+
 class StoredFile(NamedTuple):
     """A file below a location, by its name there with slashes.
 

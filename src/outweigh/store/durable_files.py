@@ -34,6 +34,27 @@ def write_atomic(target: Path, chunks: Iterable[bytes]) -> None:
         stream.writelines(chunks)
 
 
+def write_new(target: Path, content: bytes) -> None:
+    """Write a file that nobody reads before it is acknowledged: half of it may be there after a crash.
+
+    For files that say themselves whether they are whole; it waits for the disk once, where a rename waits twice. The
+    entry in the folder is durable when the folder was synced.
+    """
+    try:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as fault:
+        with suppress(OSError):
+            target.unlink(missing_ok=True)
+        raise UsageError(f"{target} cannot be written: {_explain(target, fault)}.") from fault
+
+
 @contextmanager
 def open_atomic(target: Path) -> Iterator[BinaryIO]:
     """The same for who writes as it goes: the target appears when the context ends without a fault."""

@@ -154,26 +154,36 @@ class FolderRunStore:
 
     def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
         """Record durably that an attempt is about to start."""
-        note = Attempt(run_id=run_id, trial=trial, attempt=attempt, begun_at=datetime.now(UTC), pid=os.getpid())
-        line = seal_attempt(note)
+        self.begin_all([(run_id, trial, attempt)])
+
+    def begin_all(self, begun: Sequence[tuple[str, Trial, int]]) -> None:
+        """Record durably that attempts are about to start, with one write for all of them."""
+        at, pid = datetime.now(UTC), os.getpid()
+        notes = [Attempt(run_id=run, trial=trial, attempt=number, begun_at=at, pid=pid) for run, trial, number in begun]
+        lines = b"".join(seal_attempt(note) for note in notes)
         try:
-            self._attempts.append(line)
+            self._attempts.append(lines)
         except OSError as fault:
-            raise self._not_kept(f"the beginning of {run_id!r}", fault) from fault
+            raise self._not_kept(f"the beginning of {begun[0][0]!r}", fault) from fault
 
     def append(self, record: RunRecord) -> None:
         """Keep a finished run; when this returns, the record survives a power cut."""
-        line = seal_run(record)
-        key = (record.run_id, record.attempt)
-        self._claim(key)
+        self.append_all([record])
+
+    def append_all(self, records: Sequence[RunRecord]) -> None:
+        """Keep finished runs with one write, all or none; when this returns, they survive a power cut."""
+        lines = b"".join(seal_run(record) for record in records)
+        keys = [(record.run_id, record.attempt) for record in records]
+        self._claim(keys)
         try:
-            self._runs.append(line)
+            self._runs.append(lines)
         except OSError as fault:
             with self._noting:
-                self._recorded.discard(key)
-            raise self._not_kept(f"the record of {record.run_id!r}", fault) from fault
-        self._keep_in_mind(record)
-        self._abandoned.pop(key, None)
+                self._recorded.difference_update(keys)
+            raise self._not_kept(f"the record of {records[0].run_id!r}", fault) from fault
+        for key, record in zip(keys, records, strict=True):
+            self._keep_in_mind(record)
+            self._abandoned.pop(key, None)
 
     def append_judgment(self, judgment: Judgment) -> None:
         """Keep a judgment; when this returns, it survives a power cut."""
@@ -269,11 +279,12 @@ class FolderRunStore:
         if key not in self._recorded:
             self._abandoned[key] = attempt
 
-    def _claim(self, key: tuple[str, int]) -> None:
+    def _claim(self, keys: Sequence[tuple[str, int]]) -> None:
         with self._noting:
-            if key in self._recorded:
-                raise ValueError(f"attempt {key[1]} of run {key[0]!r} has a record already; records never change")
-            self._recorded.add(key)
+            if twice := [key for number, key in enumerate(keys) if key in self._recorded or key in keys[:number]]:
+                run_id, attempt = twice[0]
+                raise ValueError(f"attempt {attempt} of run {run_id!r} has a record already; records never change")
+            self._recorded.update(keys)
 
     def _not_kept(self, what: str, fault: OSError) -> EvidenceError:
         return EvidenceError(
