@@ -70,6 +70,7 @@ class PytestRunner:
     name = "pytest"
     report_format = "junit"
     compiled_beside: str | None = None
+    shows_progress = True
 
     def detect(self, _files: Sequence[str], _read: ReadFile) -> bool:
         return True

@@ -1,6 +1,6 @@
 """Proof that a candidate is a task: red before the change, green after it, three times alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -109,12 +109,21 @@ def _measure(bench: ProofBench) -> tuple[MinedDraft, TestResults]:
     limit = context.limits.first(context.green_times.usual())
     for others in dict.fromkeys((bench.other_test_files(), ())):
         draft = bench.draft(others)
-        green = bench.runs(draft).run(RUN_SCRIPT, solved=True, timeout_seconds=limit)
+        green = bench.runs(draft).run(
+            RUN_SCRIPT, solved=True, timeout_seconds=limit, silent_seconds=context.limits.first_silent_seconds
+        )
         if green.exit_code is not None:
             if green.shows_success():
                 context.green_times.add(green.seconds)
             return draft, green
-    raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s after the change")
+        if was_stopped_before(green.output, bench.hidden, others):
+            break
+    raise UnprovenError(ProofFault.TIMED_OUT, f"{green.stopped} after the change")
+
+
+def was_stopped_before(output: str, hidden: Collection[str], others: Collection[str]) -> bool:
+    """Whether a run, as far as its output tells, came to hidden tests and never to the others, which are run last."""
+    return any(path in output for path in hidden) and not any(path in output for path in others)
 
 
 def _gather(bench: ProofBench, draft: MinedDraft, green: TestResults, limit: float) -> TestEvidence:
@@ -134,13 +143,15 @@ def _gather(bench: ProofBench, draft: MinedDraft, green: TestResults, limit: flo
     )
     if not green.shows_success():
         return evidence
-    red = runs.run(RUN_SCRIPT, solved=False, timeout_seconds=limit)
+    silence = bench.context.limits.silence_after(green.silent_seconds)
+    red = runs.run(RUN_SCRIPT, solved=False, timeout_seconds=limit, silent_seconds=silence)
     if red.exit_code is None:
-        raise UnprovenError(ProofFault.TIMED_OUT, f"not done after {limit:.0f} s before the change")
+        raise UnprovenError(ProofFault.TIMED_OUT, f"{red.stopped} before the change")
     evidence = replace(evidence, red=red, own=red)
     if red.shows_all_of(green) or not needs_own_tests(evidence, bench.runner):
         return evidence
-    return replace(evidence, own=runs.run(bench.own_command(draft), solved=False, timeout_seconds=limit))
+    own = runs.run(bench.own_command(draft), solved=False, timeout_seconds=limit, silent_seconds=silence)
+    return replace(evidence, own=own)
 
 
 def _with_names(draft: MinedDraft, chosen: ChosenTests) -> MinedDraft:

@@ -12,7 +12,8 @@ __all__ = ["TestOutcome", "TestResults"]
 class TestResults:
     """One run of a test command. `outcomes` is None where the runner reports no single tests.
 
-    `exit_code` is None where the command was stopped, for instance at its time limit.
+    `exit_code` is None where the command was stopped, and `stopped` says at which limit. `silent_seconds` is the longest
+    time in which it printed nothing.
     """
 
     __test__ = False
@@ -21,6 +22,8 @@ class TestResults:
     exit_code: int | None
     seconds: float
     output: str
+    stopped: str = ""
+    silent_seconds: float = 0.0
 
     def passed(self) -> frozenset[str]:
         """The tests that passed."""

@@ -1,7 +1,7 @@
 """Runs the tests of a candidate in sandboxes: the hidden ones before and after the change, and the base's own."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from outweigh.engine.checks.check_sandbox import CheckSandbox, open_check_sandbox
@@ -10,6 +10,7 @@ from outweigh.engine.checks.test_reports.reported_test import outcomes_by_name
 from outweigh.engine.preflight import PreflightContext, check_sandbox_request, private_sandbox_request, solve
 from outweigh.mining.runners.runner import Runner
 from outweigh.mining.test_results import TestOutcome, TestResults
+from outweigh.mining.test_progress import SilenceWatch
 from outweigh.model.task import ReportFormat, Task
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, SandboxError
 
@@ -32,20 +33,31 @@ class TestRuns:
     runner: Runner
     report: str | None
 
-    def run(self, command: str, *, solved: bool, timeout_seconds: float) -> TestResults:
-        """Run a command over the untouched workspace, or over the one with the change."""
+    def run(self, command: str, *, solved: bool, timeout_seconds: float, silent_seconds: float) -> TestResults:
+        """Run a command over the untouched workspace, or over the one with the change.
+
+        It may take so long, and print nothing for so long where the runner shows its progress.
+        """
         pristine = self.context.workspaces.prepare(self.task)
         with ExitStack() as stack:
             request, _ = stack.enter_context(private_sandbox_request(self.task, self.context, pristine, "tests"))
             if solved:
                 _require_solved(solve(self.task, Path(self.task.solution_folder or ""), request, self.context))
+            most_silent = silent_seconds if self.runner.shows_progress else timeout_seconds
+            watch = SilenceWatch(most_silent, request.cancel)
+            request = replace(request, cancel=watch.cancel)
             sandbox = stack.enter_context(open_check_sandbox(check_sandbox_request(self.task, self.context, request)))
-            done = sandbox.run(command, timeout_seconds)
-            return self._results(done, sandbox)
+            with watch.watching():
+                done = sandbox.run(command, timeout_seconds, on_output=watch.hear)
+            if done.ending is CommandEnding.CANCELLED and not watch.was_too_long:
+                raise SandboxError("cancelled while its tests ran")
+            stopped = {
+                CommandEnding.TIMED_OUT: f"not done after {timeout_seconds:.0f} s",
+                CommandEnding.CANCELLED: f"no test ended for {most_silent:.0f} s",
+            }.get(done.ending, "")
+            return replace(self._results(done, sandbox), stopped=stopped, silent_seconds=watch.longest())
 
     def _results(self, done: CompletedCommand, sandbox: CheckSandbox) -> TestResults:
-        if done.ending is CommandEnding.CANCELLED:
-            raise SandboxError("cancelled while its tests ran")
         return TestResults(
             outcomes=None if self.report is None else self._outcomes(sandbox, self.report),
             exit_code=done.exit_code if done.ending is CommandEnding.EXITED else None,

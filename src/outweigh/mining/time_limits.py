@@ -15,11 +15,17 @@ class ProofLimits:
 
     After the change it is measured against the usual run of the history, at most `longest_seconds`, and every other run
     against that first one. No limit is below `least_seconds`, unless it is longer than the longest.
+
+    Where something is printed after every test, a run that prints nothing is stopped earlier: the first one after
+    `first_silent_seconds`, others after several times what the first one was silent for.
     """
 
     longest_seconds: float = 600.0
     least_seconds: float = 120.0
     times_measured: float = 20.0
+    first_silent_seconds: float = 180.0
+    least_silent_seconds: float = 60.0
+    times_silent: float = 8.0
 
     def first(self, usual_seconds: float | None) -> float:
         """The limit of the first run after the change, in a history whose runs usually take so long."""
@@ -28,6 +34,10 @@ class ProofLimits:
     def after(self, seconds: float) -> float:
         """The limit of a run of tests that took so long after the change."""
         return max(self.least_seconds, self.times_measured * seconds)
+
+    def silence_after(self, silent_seconds: float) -> float:
+        """For how long a run may print nothing where the one after the change was silent for so long at most."""
+        return max(self.least_silent_seconds, self.times_silent * silent_seconds)
 
 
 class GreenTimes:

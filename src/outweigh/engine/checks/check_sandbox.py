@@ -7,7 +7,7 @@ home. The `local` sandbox has no file system of its own; there, both are folders
 """
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,6 +63,7 @@ class CheckSandboxRequest:
         timeout_seconds: float,
         variables: Mapping[str, str] | None = None,
         stdin: bytes = b"",
+        on_output: Callable[[bytes], None] | None = None,
     ) -> CompletedCommand:
         """Run a command with the variables of a stage, when the services of that stage are ready."""
         done = sandbox.exec(
@@ -75,6 +76,7 @@ class CheckSandboxRequest:
             },
             timeout_seconds=timeout_seconds,
             stdin=stdin,
+            on_output=on_output,
         )
         done, fault = read_service_result(done, stage.services)
         if fault is not None:
@@ -116,9 +118,16 @@ class CheckSandbox:
         return self.sandbox.mounted_at(self.reports_mount)
 
     def run(
-        self, command: Command, timeout_seconds: float, variables: Mapping[str, str] | None = None
+        self,
+        command: Command,
+        timeout_seconds: float,
+        variables: Mapping[str, str] | None = None,
+        on_output: Callable[[bytes], None] | None = None,
     ) -> CompletedCommand:
-        """Run a command over fresh tests, with an empty home and no report, when the task's services are ready."""
+        """Run a command over fresh tests, with an empty home and no report, when the task's services are ready.
+
+        `on_output` gets its standard output as it arrives.
+        """
         untrusted_files.require_workspace(self.root)
         untrusted_files.fill_folder(self.sandbox.host_home, None)
         untrusted_files.fill_folder(self.reports, None)
@@ -132,6 +141,7 @@ class CheckSandbox:
             stage=self.request.stage,
             timeout_seconds=timeout_seconds,
             variables={**self._variables(), **(variables or {})},
+            on_output=on_output,
         )
 
     def _variables(self) -> dict[str, str]:

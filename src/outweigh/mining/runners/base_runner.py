@@ -34,6 +34,7 @@ class BaseRunner:
     program: str
     test_file: ClassVar[re.Pattern[str]]
     compiled_beside: str | None = None
+    shows_progress = False
 
     def __init__(self, program: str | None = None) -> None:
         self.stated = program is not None

@@ -24,6 +24,7 @@ class PytestRunner(BaseRunner):
     name = "pytest"
     report_format = "junit"
     program = "python -m pytest"
+    shows_progress = True
     test_file = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests?)\.py$")
 
     def detect(self, files: Sequence[str], read: ReadFile) -> bool:

@@ -29,6 +29,10 @@ class Runner(Protocol):
         alone.
         """
 
+    @property
+    def shows_progress(self) -> bool:
+        """Whether it prints something after every test, so that long silence means that a test does not end."""
+
     def detect(self, files: Sequence[str], read: ReadFile) -> bool:
         """Whether the files of a commit use this runner."""
 
