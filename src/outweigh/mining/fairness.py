@@ -11,6 +11,7 @@ class Unfairness(StrEnum):
     NO_INSTRUCTION = "nothing says what was wanted"
     UNSTATED_NAME = "the hidden tests need a name that nothing states"
     UNSTATED_TEXT = "the hidden tests need a literal text that nothing states"
+    TOO_MANY_NAMES = "the hidden tests need more names than an instruction can explain"
     PURE_MOVE = "the change only moves or renames code"
     UNRELATED_TESTS = "the failing tests are not about what the instruction asks"
 

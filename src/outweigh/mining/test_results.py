@@ -12,8 +12,8 @@ __all__ = ["TestOutcome", "TestResults"]
 class TestResults:
     """One run of a test command. `outcomes` is None where the runner reports no single tests.
 
-    `exit_code` is None where the command was stopped, and `stopped` says at which limit. `silent_seconds` is the longest
-    time in which it printed nothing.
+    `exit_code` is None where the command was stopped, and `stopped` says at which limit. `silent_seconds` is the
+    longest time in which it printed nothing.
     """
 
     __test__ = False

@@ -9,8 +9,8 @@ from outweigh.engine.checks.report_outcome import read_place
 from outweigh.engine.checks.test_reports.reported_test import outcomes_by_name
 from outweigh.engine.preflight import PreflightContext, check_sandbox_request, private_sandbox_request, solve
 from outweigh.mining.runners.runner import Runner
-from outweigh.mining.test_results import TestOutcome, TestResults
 from outweigh.mining.test_progress import SilenceWatch
+from outweigh.mining.test_results import TestOutcome, TestResults
 from outweigh.model.task import ReportFormat, Task
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, SandboxError
 

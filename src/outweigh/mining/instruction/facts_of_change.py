@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, LiteralText, TestFunction
@@ -104,7 +105,10 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     imports: set[str] = set()
     functions: list[TestFunction] = []
     known = {literal for path, text in changed.tests_before.items() for _, literal in facts(path, text).texts}
+    idle = _files_without_failing_tests(changed)
     for path, text in changed.tests_after.items():
+        if path in idle:
+            continue
         found = facts(path, text)
         lines, failing = _lines_that_count(path, text, changed, found)
         own = found.bound | {d.name for d in found.declarations}
@@ -123,6 +127,21 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
         tests=tuple(functions),
         examples=tuple(dict.fromkeys(text.shown for text in texts if text not in known and is_example(text.shown))),
     )
+
+
+def _files_without_failing_tests(changed: ChangedCode) -> set[str]:
+    """Files with tests of which none must pass, for instance because all are skipped where tasks are proven.
+
+    Where a report names no file of tests, nothing is known of them.
+    """
+    with_tests = [path for path, text in changed.tests_after.items() if facts(path, text).tests]
+    named = {path for path in with_tests if any(_names_file(name, path) for name in changed.fail_to_pass)}
+    return set(with_tests) - named if named else set()
+
+
+def _names_file(reported: str, path: str) -> bool:
+    stem = re.escape(PurePosixPath(path).name.partition(".")[0])
+    return re.search(rf"(?<!\w){stem}(?!\w)", reported) is not None
 
 
 def _lines_that_count(

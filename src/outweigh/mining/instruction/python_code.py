@@ -76,8 +76,10 @@ def _names(nodes: Sequence[ast.AST]) -> tuple[set[tuple[int, str]], set[tuple[in
                 bound.add(name)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 bound.add(name)
-            case ast.Attribute(attr=name):
-                members.add((node.end_lineno or node.lineno, name))
+            case ast.Attribute(attr=name, value=value):
+                is_own = name.startswith("_") and isinstance(value, ast.Name) and value.id in ("self", "cls")
+                if not is_own:
+                    members.add((node.end_lineno or node.lineno, name))
                 if isinstance(node.ctx, ast.Store):
                     bound.add(name)
             case ast.keyword(arg=str(name)):

@@ -12,6 +12,7 @@ _IS_REGULAR = re.compile(r"\(\?|\\[sdwSDWb](?![a-z])|\[\^|\.\*")
 _SHORTEST_PART = 6
 _LONG_PART = 10
 _SHORT_TEXT = 150
+_FEWEST_SHARED_WORDS = 3
 _LONGEST_EXAMPLE = 400
 _NAME_LIKE = re.compile(r"-{1,2}[a-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|\w+[._-]\w[\w.-]*")
 
@@ -84,6 +85,21 @@ def _pieces(parts: list[str], written: str) -> Iterator[str]:
             continue
         if any(re.search(rf"(?<!\w){re.escape(found)}(?!\w)", part) for part in parts):
             yield found
+        else:
+            yield from filter(None, (_beside_a_value(part, found) for part in parts))
+
+
+def _beside_a_value(part: str, written: str) -> str:
+    """The words that a part of a text shares with a text of a test: from its beginning to where that ends, or from
+    where that begins to its end; what the test has before or after them is the value of a field.
+    """
+    fixed = part.strip()
+    ends = [written[match.start() :] for match in re.finditer(r"\S+", written)]
+    starts = [written[: match.end()] for match in re.finditer(r"\S+", written)]
+    shared = [end for end in ends if re.match(rf"{re.escape(end)}(?!\w)", fixed)]
+    shared += [start for start in starts if re.search(rf"(?<!\w){re.escape(start)}$", fixed)]
+    told = [words for words in shared if len(words.split()) >= _FEWEST_SHARED_WORDS and len(words) >= _LONG_PART]
+    return max(told, key=len, default="")
 
 
 def _in_order(parts: list[str], text: str) -> bool:

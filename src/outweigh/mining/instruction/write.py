@@ -14,6 +14,8 @@ from outweigh.mining.instruction.stated_titles import stated_titles
 from outweigh.mining.instruction.words import ChangeWords, words_of_change
 
 _MOST_TITLES = 40
+_MOST_ITEMS = 60
+"""Tests that need more names and texts than this can only be passed by somebody who designs it in the same way."""
 _SHORTEST_LEAK = 12
 _SHARED_STEMS = 2
 """Words that the failing tests must share with a note about the work, and with few words without an interface."""
@@ -67,6 +69,8 @@ def _fault(words: ChangeWords, interface: Interface, checked: set[str]) -> Unfai
         return UnfairTask(reason=Unfairness.UNSTATED_NAME, detail=", ".join(interface.unstated_names))
     if interface.unstated_texts:
         return UnfairTask(reason=Unfairness.UNSTATED_TEXT, detail=_first_line(interface.unstated_texts[0])[:80])
+    if len(interface.items) > _MOST_ITEMS:
+        return UnfairTask(reason=Unfairness.TOO_MANY_NAMES, detail=f"{len(interface.items)} names and texts")
     if not shared and not interface.items:
         return UnfairTask(reason=Unfairness.UNRELATED_TESTS, detail=words.title)
     if len(shared) < _SHARED_STEMS and len(said) < _MANY_STEMS and not interface.says_what:
