@@ -84,6 +84,21 @@ def test_one_commit_is_explained_without_anything_being_written(
     assert not (tmp_path / "mined").exists()
 
 
+def test_what_became_of_a_commit_that_was_tried_is_explained(outweigh: Outweigh, history: Path, tmp_path: Path) -> None:
+    commits = subprocess.run(["git", "rev-list", "HEAD"], cwd=history, capture_output=True, check=True, text=True)
+    newest, *_ = commits.stdout.split()
+    kept, failed = tmp_path / "kept", tmp_path / "failed"
+    mining = ("--from-git", str(history), "--tasks", "1")
+    outweigh("init", str(kept), *mining)
+    outweigh("init", str(failed), *mining, "--test", "false")
+
+    of_kept = outweigh("init", str(kept), *mining, "--explain", newest)
+    of_failed = outweigh("init", str(failed), *mining, "--test", "false", "--explain", newest[:10])
+
+    assert f"It was tried and kept, as the task {newest[:10]}-" in of_kept.out
+    assert "It was tried and not proven: its tests do not pass after the change" in of_failed.out
+
+
 def test_a_folder_that_is_no_repository_is_refused_and_nothing_is_left(outweigh: Outweigh, tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     answer = outweigh("init", str(tmp_path / "mined"), "--from-git", str(tmp_path / "plain"))

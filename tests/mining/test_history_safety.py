@@ -224,8 +224,10 @@ def test_a_folder_without_history_is_refused_in_a_sentence(repository: MinedRepo
         tmp_path / "shallow": "git fetch --unshallow",
         tmp_path / "partial": "Fetch it completely, without a filter",
     }.items():
-        with pytest.raises(UsageError, match=says), open_history(folder) as history:
+        with pytest.raises(UsageError, match=says) as refused, open_history(folder) as history:
             scan_history(history, HistorySettings())
+        assert "\n" not in str(refused.value)
+        assert not str(refused.value).endswith("..")
 
 
 def test_without_git_there_is_a_sentence(

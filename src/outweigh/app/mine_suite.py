@@ -24,13 +24,14 @@ from outweigh.mining.dependencies import DependencyError, DependencyOptions
 from outweigh.mining.family import families
 from outweigh.mining.history import explain, scan_history
 from outweigh.mining.install_tools import missing_tool
-from outweigh.mining.journal import JOURNAL_FILE, CandidateState, MinedCandidate, MiningJournal
+from outweigh.mining.journal import JOURNAL_FILE, CandidateState, MinedCandidate, MiningJournal, read_journal
 from outweigh.mining.mine_candidates import MiningLoop, MiningProgress, count_kept, mine_candidates, spread_candidates
 from outweigh.mining.plan_dependencies import plan_for_commit
 from outweigh.mining.repository import HistoryRepository, open_history
 from outweigh.mining.training_cutoff import training_cutoff
 from outweigh.mining.try_candidate import MiningSetting, open_mining
 from outweigh.model.base import SafeName
+from outweigh.model.failure import detail_line
 from outweigh.model.suite import DEFAULT_REPEATS, SUITE_FILE, SandboxSpec
 from outweigh.model.toml_writer import write_toml
 from outweigh.plugins import load_adapter
@@ -213,9 +214,24 @@ def _with_times(setting: MiningSetting, journal: MiningJournal) -> MiningSetting
 
 
 def explain_commit(request: MineRequest, commit: str) -> str:
-    """Why a commit is a task of the suite, or why it is not."""
+    """Why a commit is a candidate or not, and what became of it where it was tried for this suite."""
     with open_history(request.repository, request.ref) as repository:
-        return explain(repository, request.history_settings(), commit)
+        explained = explain(repository, request.history_settings(), commit)
+    tried = [each for each in read_journal(request.folder / JOURNAL_FILE) if each.fix.startswith(commit)]
+    return f"{explained} {_what_became(tried[-1])}" if tried else explained
+
+
+def _what_became(found: MinedCandidate) -> str:
+    detail = f" ({detail_line(found.detail)})" if found.detail else ""
+    match found.state:
+        case CandidateState.KEPT:
+            return f"It was tried and kept, as the task {found.task}."
+        case CandidateState.DUPLICATE:
+            return f"It was tried, proven and not kept: it {found.reason}{detail}."
+        case CandidateState.UNFAIR:
+            return f"It was tried, proven and not kept: {found.reason}{detail}."
+        case CandidateState.FAILED:
+            return f"It was tried and not proven: {found.reason}{detail}."
 
 
 def _wanted_tasks(request: MineRequest) -> int | None:

@@ -252,9 +252,10 @@ def _counted(title: str, reasons: Iterable[str]) -> Iterator[str]:
 def _describe_interface(mined: "MinedSuite") -> Iterator[str]:
     stated = sum(each.interface > 0 for each in mined.results.values() if each.task is not None)
     if mined.kept:
+        verb = "needs" if stated == 1 else "need"
         yield (
-            f"{stated} of {count_of(mined.kept, 'kept task')} need names or texts that only the change knows; "
-            "their instructions state them under Interface."
+            f"{stated} of {count_of(mined.kept, 'kept task')} {verb} names or texts that only the change knows; "
+            "instructions state them under Interface."
         )
 
 

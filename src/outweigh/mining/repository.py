@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from outweigh.errors import UsageError
+from outweigh.model.failure import detail_line
 from outweigh.workspace.git import GitError, git
 from outweigh.workspace.revisions import (
     ANY_OWNER,
@@ -81,7 +82,8 @@ def open_history(folder: Path, ref: str = "HEAD") -> Iterator[HistoryRepository]
         tags = _tags(folder)
     except GitError as fault:
         raise UsageError(
-            f"{folder} is not in a git repository that can be read, so it has no history to take tasks from: {fault}."
+            f"{folder} is not in a git repository that can be read, so it has no history to take tasks from: "
+            f"{detail_line(str(fault)).rstrip('.')}."
         ) from fault
     if ref == "HEAD" and not _has_head(folder):
         raise UsageError(f"{folder} is a repository without commits, so it has no history to take tasks from.")
