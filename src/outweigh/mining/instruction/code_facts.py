@@ -93,3 +93,5 @@ class CodeFacts:
     tests: tuple[TestFunction, ...] = ()
     prose_lines: frozenset[int] = frozenset()
     """Lines of comments and documentation only."""
+    comparing_lines: frozenset[int] = frozenset()
+    """Lines of assertions."""

@@ -12,7 +12,7 @@ from outweigh.mining.fairness import ChangedCode
 from outweigh.mining.instruction.code_facts import CodeFacts, Declaration, LiteralText, TestFunction
 from outweigh.mining.instruction.other_code import other_facts
 from outweigh.mining.instruction.python_code import python_facts
-from outweigh.mining.instruction.stated_examples import is_example
+from outweigh.mining.instruction.stated_examples import is_example, is_telling
 
 _LONGEST_FILE = 1_000_000
 
@@ -35,7 +35,8 @@ class FailingTests:
     """What the tests that must now pass contain: names, texts and imports, and the tests themselves.
 
     `members` are names after a dot, as a keyword or imported, `passed` keywords and keys alone; `names` are all names
-    that the tests do not define. `examples` are texts of several lines that the tests did not have before.
+    that the tests do not define. `examples` are texts of several lines that the tests did not have before, `expected`
+    shorter ones that they compare results with.
     """
 
     names: frozenset[str]
@@ -45,6 +46,7 @@ class FailingTests:
     imports: frozenset[str]
     tests: tuple[TestFunction, ...]
     examples: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
     members: set[str] = set()
     passed: set[str] = set()
     texts: list[LiteralText] = []
+    compared: list[str] = []
     imports: set[str] = set()
     functions: list[TestFunction] = []
     known = {literal for path, text in changed.tests_before.items() for _, literal in facts(path, text).texts}
@@ -116,6 +119,8 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
         passed |= {name for line, name in found.passed if line in lines}
         names |= {name for line, name in found.used if line in lines and name not in own}
         texts += [literal for line, literal in found.texts if line in lines]
+        new = (each for each in found.texts if each[1] not in known and not each[1].fields)
+        compared += [literal.shown for line, literal in new if line in lines & found.comparing_lines]
         imports |= found.imports
         functions += failing
     return FailingTests(
@@ -125,6 +130,7 @@ def failing_tests(changed: ChangedCode) -> FailingTests:
         texts=tuple(dict.fromkeys(texts)),
         imports=frozenset(imports),
         tests=tuple(functions),
+        expected=tuple(dict.fromkeys(filter(is_telling, compared))),
         examples=tuple(dict.fromkeys(text.shown for text in texts if text not in known and is_example(text.shown))),
     )
 

@@ -9,6 +9,7 @@ from outweigh.mining.instruction.code_facts import Declaration, DeclarationKind,
 from outweigh.mining.instruction.facts_of_change import AddedSource, FailingTests
 from outweigh.mining.instruction.masking import FAMILIES
 from outweigh.mining.instruction.shared_texts import filled_in, is_used_text, quoted_pieces, written_texts
+from outweigh.mining.instruction.stated_examples import quoted
 
 LONGEST_TEXT = 400
 """Characters of a literal text that can be stated; a longer one would be most of the solution."""
@@ -134,14 +135,6 @@ def _module(path: str) -> str:
     if not path.endswith("/__init__.py"):
         return path
     return path.removesuffix("/__init__.py").removeprefix("src/").replace("/", ".")
-
-
-def quoted(text: str) -> str:
-    """A literal text as Markdown code, with its line breaks written out."""
-    shown = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
-    marks = "``" if "`" in shown else "`"
-    space = " " if "`" in shown else ""
-    return f'{marks}{space}"{shown}"{space}{marks}'
 
 
 def _is_imported(path: str, imports: frozenset[str]) -> bool:

@@ -24,6 +24,11 @@ _DESTRUCTURED = re.compile(
     r"\b(?:const|let|var)[ \t]*[{\[]([^}\]]*)[}\]]|\(([\w$,\s=]*)\)[ \t]*=>|\bfunction[ \t]*\w*\(([\w$,\s]*)\)"
 )
 _IMPORT = re.compile(r"(?:\bfrom|\bimport|\brequire\w*|\buse|\binclude)\b[ \t(<]*\Z")
+_COMPARING = re.compile(
+    r"\b(?:assert\w*|expect\w*|should\w*|want\w*|require\.\w+|to(?:Be|Equal|Match|Contain|Throw)\w*|\w*[eE]quals?"
+    r"|throws|rejects)\b"
+)
+"""Code in which tests compare."""
 _IMPORT_BLOCK = re.compile(r"^import[ \t]*\([^)]*\)", re.MULTILINE)
 
 
@@ -42,6 +47,7 @@ def other_facts(path: str, text: str) -> CodeFacts:
         raised=tuple(re.findall(r"\b(?:throw|raise)[ \t]+(?:new[ \t]+)?([A-Za-z_][\w.]*)", code.masked)),
         tests=tuple(_tests(code)),
         prose_lines=frozenset(_prose_lines(code)),
+        comparing_lines=frozenset(n for n, line in enumerate(code.masked.splitlines(), 1) if _COMPARING.search(line)),
     )
 
 

@@ -26,6 +26,7 @@ _PROTOCOL_METHODS = frozenset(
     }
 )
 _LONGEST_VALUE = 40
+_COMPARING = ("assert", "raises", "warns", "parametrize")
 
 
 def python_facts(path: str, text: str) -> CodeFacts:
@@ -45,6 +46,7 @@ def python_facts(path: str, text: str) -> CodeFacts:
         raised=tuple(_raised(nodes)),
         tests=tuple(_tests(tree)),
         prose_lines=frozenset(_prose_lines(text, documentation)),
+        comparing_lines=frozenset(_comparing_lines(nodes)),
     )
 
 
@@ -64,6 +66,15 @@ def _prose_lines(text: str, documentation: set[ast.Constant]) -> Iterator[int]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("#"):
             yield number
+
+
+def _comparing_lines(nodes: Sequence[ast.AST]) -> Iterator[int]:
+    for node in nodes:
+        match node:
+            case ast.Call(func=called) if not _last_name(called).startswith(_COMPARING):
+                continue
+            case ast.Assert() | ast.Call():
+                yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _names(nodes: Sequence[ast.AST]) -> tuple[set[tuple[int, str]], set[tuple[int, str]], set[str]]:

@@ -8,6 +8,9 @@ _MOST_LINES = 25
 _LONGEST = 1500
 _MOST_LINES_TOGETHER = 60
 _FEWEST_LINES = 2
+_SHORTEST_EXPECTED = 3
+_LONGEST_EXPECTED = 120
+_MOST_EXPECTED = 25
 
 IsLeak = Callable[[str], bool]
 """Whether a text quotes a line of the patch."""
@@ -16,6 +19,29 @@ IsLeak = Callable[[str], bool]
 def is_example(text: str) -> bool:
     """Whether a literal text has several lines, so that no title tells what it is."""
     return sum(bool(line.strip()) for line in text.splitlines()) >= _FEWEST_LINES
+
+
+def is_telling(text: str) -> bool:
+    """Whether a short text that a test compares with shows more than a word or a sign does."""
+    one_line = _SHORTEST_EXPECTED <= len(text.strip()) <= _LONGEST_EXPECTED and "\n" not in text
+    return one_line and re.search(r"[^\W_]", text) is not None and re.fullmatch(r"\w+", text.strip()) is None
+
+
+def expected_section(texts: Iterable[str], told: str, is_leak: IsLeak) -> str | None:
+    """Short texts that hidden tests compare results with and that are not told yet; None where there are none."""
+    left = [text for text in texts if text.strip() not in told and not is_leak(text)][:_MOST_EXPECTED]
+    if not left:
+        return None
+    listed = "\n".join(f"- {quoted(text)}" for text in left)
+    return f"## Expected texts\n\nThe hidden tests pass these texts in or compare results with them, among others:\n\n{listed}"
+
+
+def quoted(text: str) -> str:
+    """A literal text as Markdown code, with its line breaks written out."""
+    shown = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
+    marks = "``" if "`" in shown else "`"
+    space = " " if "`" in shown else ""
+    return f'{marks}{space}"{shown}"{space}{marks}'
 
 
 def examples_section(texts: Iterable[str], is_leak: IsLeak) -> str | None:

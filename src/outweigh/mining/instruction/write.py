@@ -9,7 +9,7 @@ from outweigh.mining.fairness import ChangedCode, TaskInstruction, Unfairness, U
 from outweigh.mining.instruction.facts_of_change import FailingTests, added_lines, added_source, facts, failing_tests
 from outweigh.mining.instruction.interface import Interface, find_interface
 from outweigh.mining.instruction.moves import is_pure_move
-from outweigh.mining.instruction.stated_examples import documentation_section, examples_section
+from outweigh.mining.instruction.stated_examples import documentation_section, examples_section, expected_section
 from outweigh.mining.instruction.stated_titles import stated_titles
 from outweigh.mining.instruction.words import ChangeWords, words_of_change
 
@@ -152,8 +152,12 @@ def _text(words: ChangeWords, interface: Interface, tests: FailingTests, changed
         blocks.append(
             f"## Interface\n\nThe hidden tests use these names and texts, exactly as written here:\n\n{listed}"
         )
-    examples = examples_section(tests.examples, lambda text: leaks(text, lines))
-    return _joined([*blocks, examples] if examples else blocks)
+    for section in (
+        expected_section(tests.expected, "\n".join(blocks), lambda text: leaks(text, lines)),
+        examples_section(tests.examples, lambda text: leaks(text, lines)),
+    ):
+        blocks += [section] if section else []
+    return _joined(blocks)
 
 
 def _joined(blocks: list[str]) -> str:
