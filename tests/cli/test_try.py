@@ -175,6 +175,16 @@ class TestPretending:
         assert "IMPROVED" not in words, "the scripted agent reads nothing"
         assert tried.outweigh("verdict", "--format", "json").json()["may_promote"] is False
 
+    def test_a_model_is_nothing_that_an_agent_reads(self, tried: Tried) -> None:
+        tried.write_suite({"agent": "noop"}, 6)
+        suite = tried.folder / "suite" / SUITE_FILE
+        suite.write_text(suite.read_text().replace('"noop"', '"claude-code"', 1))
+
+        ended = tried.attempt("claude-haiku-4-5")
+
+        assert ended.code == 0, ended.err
+        assert "This only pretends: no coding agent is installed." in " ".join(ended.out.split())
+
     @pytest.mark.needs_agent
     def test_an_installed_agent_without_a_key_is_named(self, tried: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
         require_agent("claude")

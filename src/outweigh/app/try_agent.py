@@ -58,9 +58,12 @@ class TryAgent:
 
 
 def choose_agent(
-    suite: LoadedSuite, reads: ReadsSubject, named: str | None, model: str | None, subject: str
+    suite: LoadedSuite, reads: ReadsSubject, named: str | None, model: str | None, subject: str | None
 ) -> TryAgent:
-    """The agent to use; UsageError where one that is named cannot be used, or none reads what is tried."""
+    """The agent to use; UsageError where one that is named cannot be used, or none reads what is tried.
+
+    `subject` is None where it is nothing that an agent reads, such as a model.
+    """
     if named is not None:
         return _named_agent(suite.spec, reads, named, model, subject)
     own = _suite_agent(suite, reads, model)
@@ -80,7 +83,7 @@ def choose_agent(
     return own or _pretended(readers, subject)
 
 
-def _named_agent(spec: SuiteSpec, reads: ReadsSubject, named: str, model: str | None, subject: str) -> TryAgent:
+def _named_agent(spec: SuiteSpec, reads: ReadsSubject, named: str, model: str | None, subject: str | None) -> TryAgent:
     known = adapter_names("agent")
     if named not in known:
         near = get_close_matches(named, known, n=1)
@@ -156,10 +159,10 @@ def _with_access(spec: SuiteSpec, agent: TryAgent) -> TryAgent | None:
     return replace(agent, spec=msgspec.structs.replace(agent.spec, auth="login"))
 
 
-def _pretended(readers: list[TryAgent], subject: str) -> TryAgent:
+def _pretended(readers: list[TryAgent], subject: str | None) -> TryAgent:
     if readers:
         keys = " or ".join(load_adapter("agent", readers[0].name).keys)
         why = f"{readers[0].name} is installed, and there is neither a key ({keys}) nor a login for its model"
     else:
-        why = f"no coding agent that reads {subject} is installed"
+        why = f"no coding agent{'' if subject is None else f' that reads {subject}'} is installed"
     return TryAgent(spec=ArmSpec(agent="scripted", options={"script": SCRIPT_FILE}), pretends=why)

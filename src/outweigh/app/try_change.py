@@ -122,7 +122,7 @@ def prepare_try(request: TryChangeRequest, observer: RunObserver) -> PreparedTry
     source = LoadedSuite(spec=NO_SUITE, folder=top, tasks=(), arms={}, overlays={}, origins={})
     if found is not None:
         source = read_suite(str(found))
-    agent = choose_agent(source, named.read_by, request.agent, request.model, request.named)
+    agent = choose_agent(source, named.read_by, request.agent, request.model, named.read_as)
     if named.kind is SubjectKind.MODEL:
         _require_model(request.named, agent)
     subject = named.for_agent(agent.name)

@@ -95,6 +95,11 @@ class NamedSubject:
         """The configuration's files by their paths in the repository, for agents to say whether they read them."""
         return tuple(self._place(path) for path in {**self._then, **self._now})
 
+    @property
+    def read_as(self) -> str | None:
+        """What an agent must read; None where the engine gives it to any agent."""
+        return None if self.kind in (SubjectKind.MODEL, SubjectKind.SERVERS) else self.named
+
     def read_by(self, agent: str) -> bool:
         """Whether an agent would see it at all."""
         locations = installed_file_locations(agent)
@@ -144,8 +149,8 @@ class NamedSubject:
     def _refuse_nothing(self) -> None:
         if self.kind is SubjectKind.FILES and self._inside in (None, "."):
             raise UsageError(
-                f"{self.named} is not a file or folder inside the repository {self._top}. Name one, such as CLAUDE.md; "
-                "skills and plugins may be elsewhere."
+                f"{self.named or repr('')} is not a file or folder inside the repository {self._top}. Name one, such "
+                "as CLAUDE.md; skills and plugins may be elsewhere."
             )
         if self._then and not self._now:
             return

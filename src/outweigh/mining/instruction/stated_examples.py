@@ -33,7 +33,8 @@ def expected_section(texts: Iterable[str], told: str, is_leak: IsLeak) -> str | 
     if not left:
         return None
     listed = "\n".join(f"- {quoted(text)}" for text in left)
-    return f"## Expected texts\n\nThe hidden tests pass these texts in or compare results with them, among others:\n\n{listed}"
+    used = "The hidden tests pass these texts in or compare results with them, among others:"
+    return f"## Expected texts\n\n{used}\n\n{listed}"
 
 
 def quoted(text: str) -> str:
