@@ -1,10 +1,13 @@
+from collections.abc import Iterator
+
 import pytest
 
 from outweigh.compare.evidence import gather
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import LocatedRecord
+from outweigh.model.codec import InvalidLine, LocatedRecord, refuse_invalid
 from outweigh.model.failure import Status
 from outweigh.model.pricing import PriceTables
+from outweigh.model.trigger_case import TriggerCase, trigger_label
 from outweigh.testing.builders import a_judgment, a_run, evidence_of, runs_of_arm
 
 
@@ -13,6 +16,31 @@ def test_a_trial_recorded_twice_is_refused_with_both_places() -> None:
 
     with pytest.raises(EvidenceError, match=r"a\.jsonl:3 and b\.jsonl:7"):
         gather(records, prices=PriceTables())
+
+
+def test_a_trial_recorded_twice_is_refused_before_a_later_line_that_cannot_be_read() -> None:
+    def read() -> Iterator[LocatedRecord]:
+        yield LocatedRecord(a_run(), "a.jsonl", 1)
+        yield LocatedRecord(a_run(), "a.jsonl", 2)
+        refuse_invalid(InvalidLine("a.jsonl", 3, "not valid JSON"))
+
+    with pytest.raises(EvidenceError, match="recorded twice"):
+        gather(read(), prices=PriceTables())
+
+
+def test_runs_of_trigger_cases_are_told_apart_wherever_they_stand() -> None:
+    label = trigger_label(TriggerCase(skill="review", should_fire=True))
+    runs = [
+        a_run(f"task-{task}", repeat=repeat, extra=label if task % 3 == 0 else {})
+        for task in range(30)
+        for repeat in (1, 2, 3)
+    ]
+
+    evidence = evidence_of(runs)
+
+    assert evidence.triggers is not None
+    tasks = [{score.task_id for score in each.arm("baseline")} for each in (evidence, evidence.triggers)]
+    assert tasks == [{f"task-{task}" for task in range(30) if bool(task % 3) is plain} for plain in (True, False)]
 
 
 def test_a_later_attempt_replaces_an_infrastructure_failure_in_any_order() -> None:

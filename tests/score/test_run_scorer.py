@@ -133,6 +133,14 @@ def test_a_score_has_of_every_metric_what_its_formula_says(seed: int) -> None:
     assert list(score.reasons.items()) == [(name, each.reason) for name, each in expected.items() if each.reason]
 
 
+def test_runs_that_are_scored_together_have_the_scores_that_each_has_alone() -> None:
+    runs = [some_run(Random(seed)) for seed in range(100)]
+    located = [LocatedRecord(run, "records", line) for line, run in enumerate(runs, start=1)]
+
+    alone = [RunScorer(PRICES).score(each, run) for each, run in zip(located, runs, strict=True)]
+    assert RunScorer(PRICES).score_all(located, runs) == alone
+
+
 def said_beyond(metering: Metering, reported: ReportedUsage) -> bool:
     """Whether the agent says more of anything than came through the gateway, where all of that is known."""
     came = {**metering.models, **{model: ends.high for model, ends in metering.estimated.items()}}.values()

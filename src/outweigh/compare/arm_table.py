@@ -152,6 +152,19 @@ class ArmTable(Struct, frozen=True, kw_only=True):
             sums=np.concatenate([each.sums for each in found]),
         )
 
+    def keep(self, name: str, compute: Callable[["ArmTable"], _Result], beside: object = None) -> _Result:
+        """What is computed of this table, and of something `beside` it, which is one object each time.
+
+        It is computed once, unless the runs are stored as columns: of these there may be more than fit into memory.
+        """
+        if is_stored(self.runs):
+            return compute(self)
+        key = name, id(beside)
+        if key not in self.kept:
+            self.kept[key] = beside, compute(self)
+        found: _Result = self.kept[key][-1]
+        return found
+
     def known_per_task(self, metric: str) -> Index:
         """How many runs of each task know the metric."""
         if self.parts and metric not in self.added and all_know(self, [metric]):
@@ -411,6 +424,10 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
 
 def checksums_by_task(arm: ArmTable) -> dict[str, set[str]]:
     """The known checksums of every task, as its runs name them."""
+    return arm.keep("checksums", _checksums_by_task)
+
+
+def _checksums_by_task(arm: ArmTable) -> dict[str, set[str]]:
     if set(count_values(arm.runs, "task_checksum")) <= {None}:
         return {}
     tasks, checksums = names_of(arm.runs, "task_id"), names_of(arm.runs, "task_checksum")

@@ -141,8 +141,13 @@ def count_reasons(runs: Sequence[Score]) -> Iterator[tuple[Mapping[str, str], in
     if isinstance(runs, StoredColumns):
         yield from ((_decode_reasons(text), number) for text, number in runs.counts("reasons").items())
         return
-    mappings = {id(run.reasons): run.reasons for run in runs}
-    yield from ((mappings[key], number) for key, number in Counter(id(run.reasons) for run in runs).items())
+    yield from runs.keep("reasons", "reasons", _count_reasons) if isinstance(runs, ScoredRuns) else _count_reasons(runs)
+
+
+def _count_reasons(runs: Sequence[Score], field: str = "reasons") -> list[tuple[Mapping[str, str], int]]:
+    mappings = list(map(attrgetter(field), runs))
+    by_id = dict(zip(map(id, mappings), mappings, strict=True))
+    return [(by_id[key], number) for key, number in Counter(map(id, mappings)).items()]
 
 
 def last_by_task(runs: Sequence[Score], field: str) -> Iterator[tuple[str, Any]]:

@@ -5,6 +5,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Self, TypeVar, cast
 
+from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.score.run_score import Score
 
 _Column = TypeVar("_Column")
@@ -33,8 +34,12 @@ class ScoredRuns(tuple[Score, ...]):
     @cached_property
     def apart(self) -> "tuple[ScoredRuns, ScoredRuns]":
         """The runs that count, and those that do not."""
-        excluded = ScoredRuns(score for score in self if not score.counted)
-        return (ScoredRuns(score for score in self if score.counted) if excluded else self), excluded
+        if EXCLUDED_STATUSES.isdisjoint(map(attrgetter("status"), self)):
+            return self, ScoredRuns(())
+        return (
+            ScoredRuns([score for score in self if score.status not in EXCLUDED_STATUSES]),
+            ScoredRuns([score for score in self if score.status in EXCLUDED_STATUSES]),
+        )
 
 
 def has_any(runs: Iterable[Score], field: str) -> bool:

@@ -1,8 +1,7 @@
 """Drops of single tasks: the exact test of one task, and the tasks whose drop survives correction over all tasks."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache, partial
 from math import comb
 
 import numpy as np
@@ -16,6 +15,7 @@ from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg, mann_whit
 from outweigh.verdict.decision import Regression, RegressionKind
 
 MINIMUM_RUNS = 5
+_PASS_OR_FAIL = frozenset((0.0, 1.0))
 Outcomes = dict[str, list[float]]
 
 
@@ -28,14 +28,9 @@ class TaskDrops(Struct, frozen=True, kw_only=True):
 
 def task_drops(baseline: ArmTable, candidate: ArmTable, alpha: float) -> TaskDrops:
     """Test every task with enough repeats for a drop of its objective, and correct over tasks."""
-    before, after = task_outcomes(baseline), task_outcomes(candidate)
+    before, after = (arm.keep("task outcomes", task_outcomes) for arm in (baseline, candidate))
     dropped = [task for task in before if task in after and _mean(after[task]) < _mean(before[task])]
-    tested = {
-        task: drop_p_value(before[task], after[task])
-        for task in before.keys() & after.keys()
-        if min(len(before[task]), len(after[task])) >= MINIMUM_RUNS
-    }
-    adjusted = dict(zip(tested, adjust_benjamini_hochberg(list(tested.values())), strict=True)) if tested else {}
+    adjusted = candidate.keep("adjusted drops", partial(_adjusted_drops, baseline), baseline.runs)
     supported = tuple(
         Regression(
             kind=RegressionKind.OBJECTIVE_DROP,
@@ -50,9 +45,20 @@ def task_drops(baseline: ArmTable, candidate: ArmTable, alpha: float) -> TaskDro
     return TaskDrops(supported=supported, unsupported=tuple(task for task in dropped if task not in supported_tasks))
 
 
+def _adjusted_drops(baseline: ArmTable, candidate: ArmTable) -> Mapping[str, float]:
+    """The adjusted p-values of all tasks with enough repeats."""
+    before, after = (arm.keep("task outcomes", task_outcomes) for arm in (baseline, candidate))
+    tested = {
+        task: drop_p_value(before[task], after[task])
+        for task in before.keys() & after.keys()
+        if min(len(before[task]), len(after[task])) >= MINIMUM_RUNS
+    }
+    return dict(zip(tested, adjust_benjamini_hochberg(list(tested.values())), strict=True)) if tested else {}
+
+
 def drop_p_value(before: Sequence[float], after: Sequence[float]) -> float:
     """Exact one-sided test that `after` is worse: Fisher's for pass and fail, ranks for shares of checks."""
-    if all(value in (0.0, 1.0) for value in (*before, *after)):
+    if _PASS_OR_FAIL.issuperset(before) and _PASS_OR_FAIL.issuperset(after):
         return fisher_drop_p(len(before), int(sum(before)), len(after), int(sum(after)))
     places = {value: place for place, value in enumerate(sorted({*before, *after}))}
     return _rank_drop_p(*(tuple(sorted(map(places.__getitem__, outcomes))) for outcomes in (before, after)))
@@ -78,11 +84,13 @@ def fisher_drop_p(runs_before: int, passes_before: int, runs_after: int, passes_
 
 def task_outcomes(arm: ArmTable) -> Outcomes:
     """The objective of every counted run; one that ended in a crash or a timeout before its checks achieved nothing."""
-    found: Outcomes = defaultdict(list)
-    outcomes, owners = rated_outcomes(arm)
-    for outcome, owner in zip(outcomes.tolist(), owners.tolist(), strict=True):
-        found[arm.tasks[owner]].append(outcome)
-    return dict(found)
+    found, owners = rated_outcomes(arm)
+    outcomes, starts = found.tolist(), np.flatnonzero(np.diff(owners, prepend=-1))
+    ends = [*starts[1:].tolist(), len(outcomes)]
+    return {
+        arm.tasks[owner]: outcomes[start:end]
+        for owner, start, end in zip(owners[starts].tolist(), starts.tolist(), ends, strict=False)
+    }
 
 
 def rated_outcomes(arm: ArmTable) -> tuple[Column, Index]:
