@@ -1,5 +1,9 @@
 """The error for a table without a mapping shows its columns, and a command that reads them."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 from outweigh.interop.table.importer import mapping_help
 
 
@@ -76,3 +80,16 @@ def test_of_many_columns_the_first_are_shown() -> None:
     assert "  more 57" in answer
     assert "  more 58" not in answer
     assert "  and 42 more" in answer
+
+
+def test_what_the_values_tell_is_part_of_the_command(tmp_path: Path, outweigh: Any) -> None:
+    path = tmp_path / "runs.jsonl"
+    rows = [{"model": model, "task": f"t{task}", "score": 0.5} for model in ("opus", "haiku") for task in range(8)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    answer = outweigh("import", str(path), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 3
+    assert "which column says whether a run passed?" in answer.err
+    assert command(answer.err).endswith("-o RUNS --map task_id=task --map arm=model --map success=COLUMN")
+    assert "--map 'success=COLUMN>=0.8'" in answer.err

@@ -74,11 +74,12 @@ _COUNTED_RUN = re.compile(r"(run|repeat|rep|attempt|trial|try|iteration|iter|sam
 
 
 class UnclearColumnsError(UsageError):
-    """Needed fields that have no column, or several. `missing` are those without any."""
+    """Needed fields that have no column, or several. `missing` are those without any, `found` those that are clear."""
 
-    def __init__(self, message: str, missing: Sequence[str]) -> None:
+    def __init__(self, message: str, missing: Sequence[str], found: Mapping[str, str]) -> None:
         super().__init__(message)
         self.missing = tuple(missing)
+        self.found = found
 
 
 def guess_columns(
@@ -178,9 +179,8 @@ class _Guess:
             else:
                 unclear[field] = columns
         if unclear:
-            raise UnclearColumnsError(
-                self._ask_all(unclear), [field for field, columns in unclear.items() if not columns]
-            )
+            missing = [field for field, columns in unclear.items() if not columns]
+            raise UnclearColumnsError(self._ask_all(unclear), missing, dict(self._found))
         for field in _NEEDED:
             if field not in self._asked:
                 for column in columns_of(self._found[field], self._columns):

@@ -60,17 +60,22 @@ def mapping_help(
     } | dict(asked)
     if arm is not None and "arm" not in asked:
         likely.pop("arm", None)
+    likely = {field: likely[field] for field in FIELD_READERS if field in likely}
     open_ = [field for field in ("task_id", "success") if field not in likely]
     one_arm = "NAME" if "arm" not in likely and arm is None else arm
     options = [f"--map {quote(f'{field}={column}')}" for field, column in likely.items() if field != column]
     options += [f"--map {field}=COLUMN" for field in open_] + ([f"--arm {quote(one_arm)}"] if one_arm else [])
-    lines = [f"{path}: which columns are the task and the arm? It has", *column_examples(sample)]
+    is_result = open_ == ["success"] and one_arm is None
+    asked_for = "column says whether a run passed" if is_result else "columns are the task and the arm"
+    lines = [f"{path}: which {asked_for}? It has", *column_examples(sample)]
     lines += [
         "Going by their names, this might be meant; check it, units too, and run it:" if likely else "Say it by:",
         f"  {' '.join(['outweigh import table', quote(path), '-o RUNS', *more, *options])}",
     ]
     if open_:
         lines.append("COLUMN: yours to choose from these; leave success out where nothing says it.")
+    if "success" in open_:
+        lines.append("Of a score, say where a pass begins, in its own unit: --map 'success=COLUMN>=0.8'.")
     if one_arm == "NAME":
         column = likely.get("model", "COLUMN")
         lines.append(
@@ -230,7 +235,7 @@ def _choose_columns(request: ImportRequest, sample: Mapping[str, Any], notes: Im
         if is_told:
             return [*columns, *_clear_measures(columns, asked, sample, notes)]
         if isinstance(fault, UnclearColumnsError) and fault.missing:
-            guide = mapping_help(str(request.path), sample, request.arm, asked, more)
+            guide = mapping_help(str(request.path), sample, request.arm, asked | fault.found, more)
             by_column = None if said else describe_arms_by_column(request.path, sample, more, selection)
             raise EvidenceError(guide if by_column is None else f"{guide}\n{by_column}") from None
         raise
