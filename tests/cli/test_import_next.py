@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.interop.fuzz_sources import samples
 from tests.interop.harbor.harbor_jobs import a_job, a_trial, leave_trajectory
+from tests.interop.skill_creator.test_skill_creator_importer import benchmark, listed_run
 
 from outweigh.plugins import adapter_names
 
@@ -162,6 +163,18 @@ def test_a_leaderboard_says_that_there_is_nothing_to_compare(outweigh: Any, tmp_
         f"there is no run in {board}, so there is nothing to compare; import the runs behind its figures" in answer.err
     )
     assert "Next:" not in answer.out
+
+
+def test_a_folder_that_has_runs_and_means_of_others_has_something_to_compare(outweigh: Any, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    benchmark(results / "a.json", runs=[listed_run(arm) for arm in ("with_skill", "without_skill")])
+    benchmark(results / "b.json", run_summary={"with_skill": {"pass_rate": {"mean": 0.5}}})
+
+    answer = outweigh("import", str(results), "-o", str(tmp_path / "runs"))
+
+    assert (answer.code, f"there is no run in {results}/b.json" in answer.err) == (0, True)
+    assert next_command(answer.out)[0] == "verdict"
 
 
 def test_of_several_sources_the_one_that_is_refused_is_named(outweigh: Any, tmp_path: Path) -> None:

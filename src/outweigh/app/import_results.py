@@ -87,11 +87,8 @@ class ImportedResults:
 
     sources: Sequence[ImportedSource]
     hints: tuple[str, ...]
-
-    @property
-    def have_records(self) -> bool:
-        """Whether every source has records now."""
-        return all(source.has_records for source in self.sources)
+    have_records: bool
+    """Whether everything that was named has records now; of a folder with several sources, one of them is enough."""
 
     def arms(self) -> tuple[ArmFigures, ...]:
         """Every arm of the folder, with what the sources state about it."""
@@ -118,15 +115,19 @@ def import_results(request: ImportResultsRequest, on_imported: Callable[[Importe
     is_mapped = bool(options.columns or options.rows or options.where)
     for path in paths:
         refuse_dataset(path)
-    chosen = [found for path in paths for found in choose_sources(named, path, mapped=is_mapped)]
-    imported = []
-    for source in chosen:
-        imported.append(import_source(source.importer, source.path, target, options, source.remark))
-        on_imported(imported[-1])
+    groups = [choose_sources(named, path, mapped=is_mapped) for path in paths]
+    chosen = [source for group in groups for source in group]
+    imported: list[ImportedSource] = []
+    have_records = True
+    for group in groups:
+        for source in group:
+            imported.append(import_source(source.importer, source.path, target, options, source.remark))
+            on_imported(imported[-1])
+        have_records &= any(found.has_records for found in imported[-len(group) :])
     read = frozenset(source.importer.name for source in chosen)
     folders = [source for source in chosen if named is None and source.path.is_dir()]
     found = (describe_unread_formats(source.path, source.importer, read) for source in folders)
-    return ImportedResults(sources=imported, hints=tuple(filter(None, found)))
+    return ImportedResults(sources=imported, hints=tuple(filter(None, found)), have_records=have_records)
 
 
 def _read_model(model: str | None) -> str | None:

@@ -13,7 +13,15 @@ from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
 from outweigh.model.evidence_hash import HASH_VERSION
 from outweigh.report.comparison_tables import arms_table
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import SAME, SIMULATED, UNIT_FORMATS, UNKNOWN, describe_direction, format_change
+from outweigh.report.formatting import (
+    SAME,
+    SIMULATED,
+    UNIT_FORMATS,
+    UNKNOWN,
+    count_of,
+    describe_direction,
+    format_change,
+)
 from outweigh.report.json_output import Payload, finite_or_none, interval_payload, never_passes, observed_setup_payload
 from outweigh.report.judge_agreement import panel_payload
 from outweigh.report.judge_tables import judge_blocks
@@ -178,7 +186,7 @@ READING_NOTES = (MEDIAN_NOTE, TILDE_NOTE)
 def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     """The page of `outweigh compare`."""
     before, after = comparison.baseline, comparison.candidate
-    size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
+    size = f"{count_of(len(comparison.tasks), 'task')}, {count_of(comparison.pairing.pairs, 'pair')} of runs"
     headline = f"{after.name} against {before.name}: {size}"
     panel = summarise_judges(comparison.judging)
     blocks: list[Block] = [

@@ -12,7 +12,15 @@ from outweigh.report.comparison_page import (
     shown_deltas,
 )
 from outweigh.report.document import KeyPoints, Report, Table, Tone
-from outweigh.report.formatting import NO_CHECKS, SIMULATED, UNIT_FORMATS, UNKNOWN, format_change, shorten_name
+from outweigh.report.formatting import (
+    NO_CHECKS,
+    SIMULATED,
+    UNIT_FORMATS,
+    UNKNOWN,
+    count_of,
+    format_change,
+    shorten_name,
+)
 
 MOST_WARNING_LINES = 2
 LONGEST_HEAD = 14
@@ -22,7 +30,7 @@ READING_NOTE = "~ means that the interval includes no change. `outweigh verdict`
 def comparison_summary(comparison: Comparison, inference: Inference, *, verbose_command: str | None = None) -> Report:
     """One screen: every metric of both arms, the change, its interval, and whether it is for the better."""
     before, after = comparison.baseline.name, comparison.candidate.name
-    size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
+    size = f"{count_of(len(comparison.tasks), 'task')}, {count_of(comparison.pairing.pairs, 'pair')} of runs"
     return Report(
         headline=f"{after} against {before}: {size}{', simulated agent' if comparison.simulated else ''}",
         tone=Tone.PLAIN,
