@@ -237,6 +237,14 @@ def test_results_without_a_baseline_say_so(tmp_path: Path) -> None:
     assert any("no runs without the plugin" in warning for warning in notes.warnings)
 
 
+def test_a_threshold_below_full_credit_is_said_beside_the_passes(tmp_path: Path) -> None:
+    result = a_result()
+    result["suite"]["threshold"] = 0.5
+    _, notes = runs_of(written(tmp_path / "result.json", result))
+
+    assert any("passed there from a score of 0.5 on" in warning for warning in notes.warnings)
+
+
 def test_a_partial_result_says_so(tmp_path: Path) -> None:
     _, notes = runs_of(written(tmp_path / "result.json", a_result(partial=True, partialReason="cost_ceiling")))
 

@@ -18,6 +18,7 @@ from outweigh.interop.plugin_eval.result_document import (
 )
 from outweigh.interop.plugin_eval.result_run import RunLabels, read_case_runs
 from outweigh.model.run_record import RunRecord
+from outweigh.model.untrusted_json import amount_at
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
 _PLACES = ("", "*/", "results/*/", "*/results/*/", "*/*/results/*/")
@@ -141,6 +142,12 @@ def _note_document(document: ResultDocument, names: ArmNames, notes: ImportNotes
             notes.state(names.arm(document.source, arm), name, value)
     if document.stopped is not None:
         notes.warn(f"{file} is partial ({document.stopped}): what was not run any more is missing.")
+    threshold = amount_at(document.content, "suite", "threshold")
+    if threshold is not None and threshold < 1:
+        notes.warn(
+            f"{file}: cases passed there from a score of {threshold:g} on (--threshold); here a run passes if it meets "
+            "all graders that are scored."
+        )
     if not document.has_baseline:
         notes.warn(
             f"{file} has no runs without the plugin, so there is nothing to compare in it. Evaluate with "
