@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from outweigh.interop.imported_run import imported_run, outcome_check, real_agent
 from outweigh.model.codec import encode
+from outweigh.model.packed_runs import pack_runs, unpack_runs
 from outweigh.model.run_columns import RunColumns
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import reported_cost
@@ -46,6 +47,23 @@ def test_any_columns_are_encoded_as_the_records_that_they_stand_for(
 
     assert runs.encoded() == written(runs)
     assert [run.extra for run in runs] == [{name: cells[row] for name, cells in own.items()} for row in (0, 1)]
+
+
+@given(st.dictionaries(st.text(), st.tuples(CELLS, CELLS), max_size=2), st.lists(st.sampled_from(["x", "y", None])))
+def test_labels_are_in_what_a_run_has_of_its_own(own: dict[str, tuple[Any, Any]], names: list[str | None]) -> None:
+    labels = (names * 2)[:2] or ["x", "x"]
+    runs = RunColumns(CHECKED, NAMES, own).labelled("label", labels)
+
+    expected = [{name: cells[row] for name, cells in own.items() if name != "label"} for row in (0, 1)]
+    expected = [
+        each | ({} if label is None else {"label": label}) for each, label in zip(expected, labels, strict=True)
+    ]
+    assert runs.encoded() == written(runs)
+    assert [{**run.extra, "label": None} for run in runs] == [{**each, "label": None} for each in expected]
+    assert [run.extra["label"] for run, label in zip(runs, labels, strict=True) if label] == [*filter(None, labels)]
+    packed = pack_runs(runs)
+    assert packed is not None
+    assert written(unpack_runs(packed)) == written(runs)
 
 
 def test_columns_are_the_fields_of_the_records() -> None:

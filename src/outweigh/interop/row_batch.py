@@ -152,7 +152,7 @@ def _run_ids(cells: _CellColumns, first: int) -> Sequence[str]:
         made = [f"{task}/{arm}/row {number:07}" for number, task, arm in zip(count(first), tasks, arms, strict=False)]
     else:
         made = [f"{task}/{arm}/{number}" for task, arm, number in zip(tasks, arms, repeats, strict=True)]
-    if max(map(len, made)) > NAME_LENGTH_LIMIT:
+    if max(map(len, {*tasks})) + max(map(len, {*arms})) + len("//row ") + 20 > NAME_LENGTH_LIMIT < max(map(len, made)):
         raise ValueError("a name that has to be cut")
     if given is None:
         return made

@@ -37,7 +37,7 @@ class RunColumns:
     `columns` are named by the places of their values in a record, such as `duration_seconds` or `usage.input_tokens`.
     `run_id`, `trial.task_id`, `trial.arm` and `trial.repeat` are always there. `checks.passed` is about the one check
     of `alike`; `agent`, `cost` and `extra` may be columns of whole objects. `own` has the columns of `extra` by name
-    where every run knows all of them.
+    where every run knows all of them, and `alike` what all of them have there besides.
     """
 
     def __init__(self, alike: RunRecord, columns: Mapping[str, Column], own: Mapping[str, Column]) -> None:
@@ -57,15 +57,18 @@ class RunColumns:
 
     def labelled(self, name: str, labels: Sequence[str | None]) -> Self:
         """The same runs with a label in `extra`, but for those whose label is None."""
-        if "extra" not in self.columns and None not in labels:
+        if "extra" not in self.columns and name not in self.own and None not in labels:
+            if len({*labels}) == 1:
+                alike = replace(self.alike, extra=self.alike.extra | {name: labels[0]})
+                return type(self)(alike, self.columns, self.own)
             return type(self)(self.alike, self.columns, {**self.own, name: labels})
         rows = zip(self.extras(), labels, strict=True)
         marked = [own if label is None else own | {name: label} for own, label in rows]
-        return type(self)(self.alike, {**self.columns, "extra": marked}, {})
+        return type(self)(replace(self.alike, extra={}), {**self.columns, "extra": marked}, {})
 
     def places(self) -> set[str]:
         """Where the runs have columns."""
-        return {*self.columns, *(["extra"] if self.own else [])}
+        return {*self.columns, *(["extra"] if self.own or self.alike.extra else [])}
 
     def tells(self, place: str, unknown: object) -> bool:
         """Whether at least one run has something else than `unknown` at this place."""
@@ -75,9 +78,11 @@ class RunColumns:
         """The runs' own fields, run by run."""
         if "extra" in self.columns:
             return [*self.columns["extra"]]
+        same = self.alike.extra
         if not self.own:
-            return [{} for _ in range(len(self))]
-        return [dict(zip(self.own, row)) for row in zip(*self.own.values())]  # noqa: B905 - it is slower
+            return [{**same} for _ in range(len(self))]
+        rows = [dict(zip(self.own, row)) for row in zip(*self.own.values())]  # noqa: B905 - it is slower
+        return [same | row for row in rows] if same else rows
 
     def records(self) -> list[RunRecord]:
         """The runs one by one."""
@@ -122,7 +127,9 @@ class RunColumns:
         if place in self.columns:
             yield _encoded_cells(self.columns[place])
         elif place == "extra" and self.own:
-            yield from _object_pieces((name, [_encoded_cells(self.own[name])]) for name in sorted(self.own))
+            same = {name: [_encoder.encode(each)] for name, each in value.items()}
+            cells = {name: [_encoded_cells(column)] for name, column in self.own.items()}
+            yield from _object_pieces(sorted((same | cells).items()))
         elif place in inner and isinstance(value, msgspec.Struct):
             below = f"{place}." if place else ""
             written = msgspec.to_builtins(value)
