@@ -78,7 +78,7 @@ def test_objects_that_say_nothing_are_no_part_of_a_name(column: str, field: str)
 
 
 def test_input_is_unknown_where_two_columns_could_say_what_of_it_was_cached(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"task_id": task, "arm": arm, "success": True, "prompt_tokens": 900, "completion_tokens": 5}
         | {
             "cached_input_tokens": 800 if arm == "codex" else None,

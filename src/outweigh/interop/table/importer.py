@@ -235,7 +235,7 @@ def _choose_columns(request: ImportRequest, sample: Mapping[str, Any], notes: Im
         if is_told:
             return [*columns, *_clear_measures(columns, asked, sample, notes)]
         if isinstance(fault, UnclearColumnsError) and fault.missing:
-            guide = mapping_help(str(request.path), sample, request.arm, asked | fault.found, more)
+            guide = mapping_help(str(request.path), sample, request.arm, {**asked, **fault.found}, more)
             by_column = None if said else describe_arms_by_column(request.path, sample, more, selection)
             raise EvidenceError(guide if by_column is None else f"{guide}\n{by_column}") from None
         raise
