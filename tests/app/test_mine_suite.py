@@ -54,6 +54,39 @@ def test_a_dependency_that_the_change_adds_is_installed_for_its_task(tmp_path: P
 
 
 @needs("bubblewrap")
+def test_a_dependency_that_the_change_gives_up_is_there_for_its_base(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "kettle")
+    repository.commit(
+        {
+            "package.json": PACKAGE % '"tea": "1"',
+            "src/kettle.js": "exports.fill = () => require('tea');\n",
+            "tests/run.sh": 'grep -q tea "/opt/dependencies/wanted.json"\n',
+        }
+    )
+    repository.write(
+        {
+            "package.json": PACKAGE % "",
+            "src/kettle.js": "exports.fill = () => 1;\nexports.boil = () => 2;\n",
+            "tests/run.sh": 'grep -q "boil" src/kettle.js\n',
+        }
+    )
+    repository.git("add", "--all")
+    repository.git("commit", "--quiet", "--message=Add boil\n\n`boil()` of `src/kettle.js` needs no tea.")
+
+    mined = mine_suite(
+        MineRequest(
+            repository=repository.folder,
+            folder=tmp_path / "mined",
+            setup="cp package.json /opt/dependencies/wanted.json",
+            test="sh tests/run.sh",
+        )
+    )
+
+    (result,) = mined.results.values()
+    assert result.is_proven, result
+
+
+@needs("bubblewrap")
 def test_a_folder_that_another_process_mines_into_is_left_alone(tmp_path: Path) -> None:
     """The other process may be writing the last line, which is a half one until it has ended."""
     history, folder = make_tally_history(tmp_path / "tally", features=1), tmp_path / "mined"

@@ -38,6 +38,7 @@ _SCRATCH = "mining"
 _LABEL = "outweigh-mining:"
 _FAULTS_OF_THE_MACHINE = (ProofFault.SANDBOX_FAILED.value, ProofFault.TOOL_MISSING.value)
 
+Install = Callable[[Candidate, Path], InstalledDependencies | None]
 FindTyped = Callable[[Candidate], Sequence[str]]
 Rewrite = Callable[[TaskInstruction, ChangedCode], TaskInstruction]
 
@@ -47,7 +48,8 @@ class CandidateTries:
     """Everything that trying a candidate takes; `settings` identifies how it was tried.
 
     `families` has the sub-system of every candidate by its last commit, where there is one. `typed` finds what a user
-    typed to the agent that made a change, `rewrite` puts other words in place of an instruction's.
+    typed to the agent that made a change, `rewrite` puts other words in place of an instruction's. `install_for_base`
+    installs what the base needs, where that is not what the change needs.
     """
 
     proof: ProofContext
@@ -56,6 +58,7 @@ class CandidateTries:
     families: Mapping[str, str | None]
     typed: FindTyped | None = None
     rewrite: Rewrite | None = None
+    install_for_base: Install | None = None
 
     def attempt(self, candidate: Candidate) -> MinedCandidate | None:
         """Try a candidate. What is wrong with it is said in the result; a kept one is in the suite afterwards.
@@ -63,7 +66,7 @@ class CandidateTries:
         None where it was cancelled.
         """
         began = monotonic()
-        proven = prove(candidate, self.proof)
+        proven = self._prove(candidate)
         if self.proof.cancel.is_set():
             return None
         if isinstance(proven, FailedProof):
@@ -90,6 +93,15 @@ class CandidateTries:
             proven=proven,
             interface=len(instruction.interface),
         )
+
+    def _prove(self, candidate: Candidate) -> ProvenTask | FailedProof:
+        """A base that fails with what the change needs may only lack what the change gives up."""
+        proven = prove(candidate, self.proof)
+        wrong_red = isinstance(proven, FailedProof) and proven.fault is ProofFault.WRONG_RED
+        if not wrong_red or self.install_for_base is None:
+            return proven
+        again = prove(candidate, replace(self.proof, install=self.install_for_base))
+        return again if isinstance(again, ProvenTask) else proven
 
     def discard(self, found: MinedCandidate) -> None:
         """Remove the task of a candidate that turned out to be another one's twin."""
@@ -207,6 +219,13 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
                 return cache.get(after, _with_manifests(history, candidate.fix, after, base_tree, folder))
         return None if before is None else cache.get(before, base_tree)
 
+    def install_for_base(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
+        before = plan_for_commit(history, candidate.base, candidate.date, options)
+        after = plan_for_commit(history, candidate.fix, candidate.date, options)
+        if before is None or after is None or before.manifests == after.manifests:
+            raise DependencyError("the base needs nothing else than the change")
+        return cache.get(before, base_tree)
+
     def find_runner(candidate: Candidate) -> Runner | None:
         files = list(history.files(candidate.fix))
         read = partial(history.content, candidate.fix)
@@ -234,4 +253,5 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
             families=setting.families,
             typed=setting.typed,
             rewrite=setting.rewrite,
+            install_for_base=install_for_base,
         )
