@@ -43,6 +43,7 @@ def package(script: str = "", **dependencies: str) -> str:
         ({"pyproject.toml": 'tests = ["pytest>=8"]', "tests/test_a.py": "import unittest"}, "pytest"),
         ({"tests/test_a.py": "def test_one(): pass"}, "pytest"),
         ({"setup.py": "", "prettytable_test.py": "import unittest"}, "unittest"),
+        ({"setup.py": "", "a/tests/test_a.py": "import unittest\ndef test_suite():\n    ..."}, "unittest"),
         ({"package.json": package("jest && npm run lint"), "tests/a.test.js": ""}, "jest"),
         ({"package.json": package("npm run lint", jest="^29"), "tests/a.test.js": ""}, "jest"),
         ({"package.json": package("vitest run --coverage"), "tests/a.test.ts": ""}, "vitest"),

@@ -14,6 +14,8 @@ from outweigh.mining.runners.runner import ReadFile
 _MANIFESTS = re.compile(
     r"^(?:pyproject\.toml|setup\.(?:cfg|py)|tox\.ini|noxfile\.py|Pipfile|[^/]*requirements[^/]*\.(?:txt|in))$"
 )
+_PLAIN_TEST = re.compile(rb"^(?:async )?def test(?!_suite\b)|import pytest", re.MULTILINE)
+"""A test that only pytest finds; `test_suite` is how unittest is told of tests."""
 _LOOKED_AT = 20
 """How many test files are read to see what they import."""
 
@@ -35,7 +37,7 @@ class PytestRunner(BaseRunner):
         if any(b"pytest" in (read(path) or b"") for path in manifests):
             return True
         tests = islice(filter(self.has_tests, files), _LOOKED_AT)
-        return any(re.search(rb"^(?:async )?def test|import pytest", read(path) or b"", re.MULTILINE) for path in tests)
+        return any(_PLAIN_TEST.search(read(path) or b"") for path in tests)
 
     def configured(self, files: Sequence[str], read: ReadFile) -> Self:
         """With the options of the project, where some of them are left out."""
