@@ -198,6 +198,11 @@ def _with_manifests(
     return tree
 
 
+def with_runner(options: DependencyOptions, runner: Runner | None) -> DependencyOptions:
+    """The options for a base whose hidden tests are run by this runner, which it may not know yet."""
+    return replace(options, needs_pytest=options.needs_pytest or (runner is not None and runner.name == "pytest"))
+
+
 @contextmanager
 def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[CandidateTries]:
     """What candidates are tried with; leaving it removes everything but the suite."""
@@ -220,7 +225,8 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
         return None if before is None else cache.get(before, base_tree)
 
     def install_for_base(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
-        before = plan_for_commit(history, candidate.base, candidate.date, options)
+        own = with_runner(options, find_runner(candidate))
+        before = plan_for_commit(history, candidate.base, candidate.date, own)
         after = plan_for_commit(history, candidate.fix, candidate.date, options)
         if before is None or after is None or before.manifests == after.manifests:
             raise DependencyError("the base needs nothing else than the change")
