@@ -11,9 +11,6 @@ from outweigh.mining.commit_version import version_of_tag
 from outweigh.mining.dependencies import DependencyError, DependencyOptions, DependencySet
 from outweigh.mining.plan_dependencies import plan_dependencies
 from outweigh.mining.pythons import InstalledPython, choose_python, satisfies
-from outweigh.mining.runners.python_runners import PytestRunner, UnittestRunner
-from outweigh.mining.runners.runner import Runner
-from outweigh.mining.try_candidate import with_runner
 
 PYTHONS = tuple(InstalledPython((3, minor), f"/usr/bin/python3.{minor}") for minor in (8, 11, 12))
 SETUPTOOLS = " 'setuptools<81'"
@@ -36,22 +33,10 @@ def planned(
     return found
 
 
-def installs(files: Mapping[str, str], **more: Any) -> str:
+def installs(files: Mapping[str, str], **more: str) -> str:
     """The command that installs what the tests of a Python project need, without its first words."""
     command = planned(files, **more).commands[1]
     return command.removeprefix("uv pip install -q --compile-bytecode --exclude-newer ").removesuffix(SETUPTOOLS)
-
-
-UNITTEST = {"setup.py": "setup(name='kettle', install_requires=['water'])", "test_kettle.py": "import unittest"}
-
-
-@pytest.mark.parametrize(("runner", "has_pytest"), [(PytestRunner(), True), (UnittestRunner(), False), (None, False)])
-def test_a_base_has_the_runner_of_the_change_whatever_it_uses_itself(runner: Runner | None, has_pytest: bool) -> None:
-    options = with_runner(DependencyOptions(), runner)
-
-    wanted = installs(UNITTEST, needs_pytest=options.needs_pytest)
-
-    assert ("pytest" in wanted) is has_pytest
 
 
 class TestPython:

@@ -34,7 +34,8 @@ _IRRELEVANT_TOOLS = frozenset(
 _BUILDS_NATIVE = re.compile(
     r"ext_modules|Extension\(|cython|maturin|scikit-build|mesonpy|cffi|pybind11|setuptools-rust", re.I
 )
-_NATIVE_FILES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxd", ".rs", ".f90", "Cargo.lock", "meson.build")
+_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxd", ".rs", ".f90")
+_NATIVE_FILES = (*_COMPILED, "Cargo.lock", "meson.build")
 _DESCRIPTIVE = frozenset(
     {
         *("description", "readme", "authors", "maintainers", "keywords", "classifiers", "urls", "license"),
@@ -161,6 +162,11 @@ def read_python_manifests(files: Collection[str], read: ReadFile) -> PythonManif
 def _native_sources(files: Collection[str], read: ReadFile) -> dict[str, bytes]:
     """Sources that are compiled while the project is installed: what is made of them belongs to them alone."""
     return {path: read(path) or b"" for path in files if path.endswith(_NATIVE_FILES)}
+
+
+def is_compiled(path: str) -> bool:
+    """Whether a file is compiled while its project is installed, so that it belongs to the base and not to a change."""
+    return path.endswith(_COMPILED)
 
 
 def _has_only_python(files: Collection[str]) -> bool:

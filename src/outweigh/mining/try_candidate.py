@@ -6,12 +6,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from shutil import copytree, ignore_patterns
 from threading import Event
 from time import monotonic
 
+from outweigh.mining.base_dependencies import for_base, stated_manifests, tree_with_manifests, with_runner
 from outweigh.mining.candidate import Candidate
-from outweigh.mining.dependencies import DependencyError, DependencyOptions, DependencySet, InstalledDependencies
+from outweigh.mining.dependencies import DependencyError, DependencyOptions, InstalledDependencies
 from outweigh.mining.dependency_cache import DependencyCache
 from outweigh.mining.fairness import ChangedCode, TaskInstruction, UnfairTask
 from outweigh.mining.install_dependencies import machine_setting
@@ -183,26 +183,6 @@ def _release_leftovers(sandboxes: SandboxProvider) -> None:
             unmount(mount)
 
 
-def _with_manifests(
-    history: HistoryRepository, commit: str, wanted: DependencySet, base_tree: Path, folder: Path
-) -> Path:
-    """The files of the base with the manifests of another commit."""
-    tree = folder / "tree"
-    copytree(base_tree, tree, symlinks=True, ignore=ignore_patterns(".git"))
-    for path in wanted.manifests:
-        content = history.content(commit, path)
-        target = tree / path
-        if content is not None and not target.is_symlink():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-    return tree
-
-
-def with_runner(options: DependencyOptions, runner: Runner | None) -> DependencyOptions:
-    """The options for a base whose hidden tests are run by this runner, which it may not know yet."""
-    return replace(options, needs_pytest=options.needs_pytest or (runner is not None and runner.name == "pytest"))
-
-
 @contextmanager
 def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[CandidateTries]:
     """What candidates are tried with; leaving it removes everything but the suite."""
@@ -217,18 +197,18 @@ def open_mining(history: HistoryRepository, setting: MiningSetting) -> Iterator[
     def install(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
         before = plan_for_commit(history, candidate.base, candidate.date, options)
         after = plan_for_commit(history, candidate.fix, candidate.date, options)
-        if after is not None and (before is None or after.manifests != before.manifests):
+        if after is not None and (before is None or stated_manifests(after) != stated_manifests(before)):
             # Whoever makes the change has no network, so that what it needs must be there; but not its entry points.
-            after = replace(after, connect=() if before is None else before.connect)
+            after = for_base(before, after)
             with scratch_folder("manifests") as folder, suppress(DependencyError):
-                return cache.get(after, _with_manifests(history, candidate.fix, after, base_tree, folder))
+                return cache.get(after, tree_with_manifests(history, candidate.fix, after, base_tree, folder))
         return None if before is None else cache.get(before, base_tree)
 
     def install_for_base(candidate: Candidate, base_tree: Path) -> InstalledDependencies | None:
         own = with_runner(options, find_runner(candidate))
         before = plan_for_commit(history, candidate.base, candidate.date, own)
         after = plan_for_commit(history, candidate.fix, candidate.date, options)
-        if before is None or after is None or before.manifests == after.manifests:
+        if before is None or after is None or stated_manifests(before) == stated_manifests(after):
             raise DependencyError("the base needs nothing else than the change")
         return cache.get(before, base_tree)
 

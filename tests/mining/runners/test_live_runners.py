@@ -128,6 +128,7 @@ UNITTESTS = """
 import unittest
 class WorkTest(unittest.TestCase):
     def test_two(self): self.assertEqual(2, 2)
+    def test_case(self): pass
     def test_fails(self): self.assertEqual(2, 3)
     def test_parts(self):
         for n in (1, 2):
@@ -145,8 +146,9 @@ def test_unittest_reports_every_method_without_further_packages(project: Project
 
     found = project.run(runner, "tests/test_a.py", "tests/test_b.py")
 
-    assert (runner.name, len(found)) == ("unittest", 5)
+    assert (runner.name, len(found)) == ("unittest", 6)
     assert found["tests.test_a.WorkTest.test_two"] is PASSED
+    assert found["tests.test_a.WorkTest.test_case"] is PASSED, "unittest has an attribute of that name, too"
     assert found["tests.test_a.WorkTest.test_fails"] is FAILED
     assert found["tests.test_a.WorkTest.test_parts"] is FAILED
     assert found["tests.test_a.WorkTest.test_later"] is SKIPPED

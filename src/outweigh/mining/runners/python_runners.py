@@ -117,7 +117,8 @@ def top_of(folder):
 class Results(unittest.TextTestResult):
     ended = {}
     def note(self, test, outcome):
-        self.ended.setdefault(getattr(test, "test_case", test).id(), []).append(outcome)
+        whole = test.test_case if isinstance(test, unittest.case._SubTest) else test
+        self.ended.setdefault(whole.id(), []).append(outcome)
     def addSuccess(self, test): super().addSuccess(test); self.note(test, "ok")
     def addError(self, test, fault): super().addError(test, fault); self.note(test, "not ok")
     def addFailure(self, test, fault): super().addFailure(test, fault); self.note(test, "not ok")
