@@ -31,6 +31,7 @@ def test_every_change_with_tests_becomes_a_task_that_preflight_finds_fit(
     answer = outweigh("init", str(suite), "--from-git", str(history))
     assert answer.code == 0
     assert "5 commits looked at, 4 candidates, 4 tried: 4 proven, 4 kept." in answer.out
+    assert f"outweigh try CLAUDE.md -s {suite}  #" in answer.out
     assert sorted(path.name[11:] for path in (suite / "tasks").iterdir()) == sorted(
         f"add-{feature.name.replace('_', '-')}" for feature in FEATURES[:4]
     )

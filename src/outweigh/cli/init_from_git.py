@@ -309,7 +309,7 @@ def _next_steps(mined: "MinedSuite") -> Iterator[str]:
     yield "Next:"
     yield f"  outweigh plan -c {folder}  # what it could show, and what it would cost"
     yield f"  outweigh doctor -c {folder}  # try the tasks again, for free"
-    yield "  outweigh try CLAUDE.md  # a first answer about one file"
+    yield f"  outweigh try CLAUDE.md -s {folder}  # a first answer about one file"
 
 
 def _parse_tasks(text: str) -> int:
