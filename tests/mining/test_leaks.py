@@ -31,10 +31,19 @@ MOVED = (
     "return dict(sorted(result.items())), unknown",
 )
 """What stood at the base already, in another place of a file that the change is about."""
+LICENCE = (
+    *("Permission is hereby granted, free of charge, to any person obtaining a copy of this software and", "so on."),
+    "The above copyright notice and this permission notice shall be included in all copies of the Software.",
+    *('THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT',),
+    *("LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO",),
+    *("EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY",),
+    *("ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.",),
+)
+"""The terms of countless packages, which a change may add with a file of its tests."""
 FIX = FixText(
     before=(("def read(options):", *MOVED, "def double(n):"),),
     runs=(LINES, MOVED, ("self.number += half_of_it()", *EXIT, "self.number = None")),
-    test_runs=(("def test_nothing_is_refused():", "with raises(ValueError):", "add_twice(None)"),),
+    test_runs=(("def test_nothing_is_refused():", "with raises(ValueError):", "add_twice(None)"), LICENCE),
     names=frozenset({"add_twice", "NumberNeeded", "half_of_it"}),
     defined=frozenset({"add_twice", "NumberNeeded", "half_of_it"}),
     added_paths=(),
@@ -70,6 +79,10 @@ def search(tmp_path: Path) -> Search:
         return find_leak(load_task(folder), context, FIX)
 
     return search
+
+
+def test_the_terms_of_a_licence_are_not_of_the_change_alone(search: Search) -> None:
+    assert search({"installed/other.py": "".join(f"{line}\n" for line in LICENCE)}) is None
 
 
 INDENTED = "".join(f"    {line}\n" for line in LINES)

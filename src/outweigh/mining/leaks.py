@@ -32,6 +32,8 @@ _SYSTEM_FOLDERS = (
 _PACKAGE_FOLDERS = (DEPENDENCIES_INSIDE, *_SYSTEM_FOLDERS)
 _SPECIAL_METHOD = re.compile(r"(?:async )?def __\w+__\(")
 _IMPORT = re.compile(r"(?:from|import|use|using|include|require|package|#include|export \* from)\b|.*\brequire\(")
+_LICENCE = re.compile(r"\bcopyright|\blicen[cs]|warrant(?:y|ies)|\bliab|redistribut|\bthe software\b", re.IGNORECASE)
+"""Words of the terms that stand in countless packages; every third line of them has one."""
 _WORD = re.compile(r"[\w$]+")
 _FILE_MARK = b"\n\x01file "
 _LINES_MARK = b"\x01lines\n"
@@ -121,12 +123,14 @@ def _names_needed(fix: FixText) -> int:
 def _windows(fix: FixText) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every run of three added lines that says something, with its longest line.
 
-    What stood in the changed files before, such as code that the change moves, is not of the change alone.
+    What stood in the changed files before, such as code that the change moves, is not of the change alone, and neither
+    are the terms of a licence.
     """
     before = {window for lines in fix.before for window in _runs_of_three(lines)}
     for run in (*fix.runs, *fix.test_runs):
         for window in _runs_of_three(run):
-            if sum(map(len, window)) >= _LEAST_LETTERS and window not in before:
+            says_something = sum(map(len, window)) >= _LEAST_LETTERS and not any(map(_LICENCE.search, window))
+            if says_something and window not in before:
                 yield window, max(window, key=len)
 
 
