@@ -1,5 +1,6 @@
 """Runs on a Dask cluster: what an attempt costs beside one in a thread, and how fast one lead feeds many places."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from benchmarks.engine import FEW, MANY, ROUNDS, write_noop_suite
 from benchmarks.measure import OUTWEIGH, PYTHON, processor_seconds_of_processes, run
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
+from outweigh.cluster.dask_settings import quiet_variables
 
 SLOTS = 64
 FEED_FEW, FEED_MANY = 128, 1408
@@ -100,7 +102,13 @@ def _run_on_hosts(
 @contextmanager
 def _process(*command: str) -> Iterator[None]:
     """A process while the context lasts; its end is waited for, so that what it took is counted."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **quiet_variables()},  # as docs/scale.md says to start a scheduler
+    )
     try:
         yield
     finally:

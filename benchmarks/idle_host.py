@@ -15,6 +15,7 @@ from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.trial_plan import PlannedRun, run_id_of
 from outweigh.gateway.token_queue import TokenQueue
 from outweigh.model.usage import UNKNOWN_COST, Cost
+from outweigh.store.tried_arms_file import TriedArm
 from outweigh.testing.builders import a_run
 
 SECONDS = 1.0
@@ -25,6 +26,7 @@ class IdleEngine:
 
     arms = ("plain", "candidate")
     unfit: str | None = None
+    tried: tuple[TriedArm, ...] = ()
     tokens: TokenQueue | None = None
 
     def __init__(self, spool: ExperimentSpool) -> None:

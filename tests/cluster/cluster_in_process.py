@@ -33,6 +33,7 @@ from outweigh.gateway.token_queue import TokenQueue
 from outweigh.model.failure import Status
 from outweigh.model.usage import Cost, reported_cost
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.tried_arms_file import TriedArm
 from outweigh.testing.builders import a_run
 
 CONTENT = b"a suite"
@@ -56,6 +57,7 @@ class HeldEngine:
     def __init__(self, spool: ExperimentSpool, cost_usd: float = 0.5, *, is_limited: bool = False) -> None:
         self.arms: Sequence[str] = ("a", "b")
         self.unfit: str | None = None
+        self.tried: Sequence[TriedArm] = ()
         self.tokens = TokenQueue(is_limited=is_limited)
         self.go = Event()
         self.made: list[str] = []

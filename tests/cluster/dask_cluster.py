@@ -130,10 +130,10 @@ class DaskCluster:
             **variables,
         )
 
-    def run_here(self, *options: str) -> ClusterProcess:
+    def run_here(self, *options: str, **variables: str) -> ClusterProcess:
         """The same suite without a cluster, into a store of its own."""
         suite, store = str(self.folder / "suite"), str(self.folder / "here")
-        return self._start("here", "-m", "outweigh", "run", "-c", suite, "-o", store, *options)
+        return self._start("here", "-m", "outweigh", "run", "-c", suite, "-o", store, *options, **variables)
 
     def write_suite(self, *, tasks: int, repeats: int, seconds: float = 0.2, **settings: Any) -> int:
         """A suite of two arms, one better than the other; returns the number of its trials."""

@@ -6,8 +6,8 @@ insists.
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import PurePosixPath
@@ -41,16 +41,30 @@ def check_before_run(request: TryRequest, notify: Notify, *, has_budget: bool, i
     faults = faults_before_start(request.suite, request.arms)
     if not _asks_models(left):
         _notify_all(notify, missing_judges(left))
-    tried = try_arms(request, notify)
-    agents = {name: arm.agent for name, arm in left.arms.items()}
-    faults += describe_faults(tried, agents)
-    _notify_all(notify, describe_unproven_parts(tried, agents))
-    models = _UnpricedModels(left, tried, has_budget=has_budget)
-    faults += models.faults()
-    _notify_all(notify, models.notices())
+    tried = examine_tries(left, try_arms(request, notify), has_budget=has_budget)
+    faults += tried.faults
+    _notify_all(notify, tried.notices)
     if faults and not ignore_faults:
-        raise UsageError(_refusal(faults))
+        raise UsageError(describe_refusal(faults))
     _notify_all(notify, faults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminedTries:
+    """What follows from tries of arms: a paragraph for each fault, and what is worth a notice and stops nothing."""
+
+    faults: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def examine_tries(suite: LoadedSuite, tried: Mapping[str, TriedArm], *, has_budget: bool) -> ExaminedTries:
+    """What is wrong with these arms and with the models that they asked for."""
+    agents = {name: suite.arms[name].agent for name in tried}
+    models = _UnpricedModels(suite, tried, has_budget=has_budget)
+    return ExaminedTries(
+        faults=(*describe_faults(tried, agents), *models.faults()),
+        notices=(*describe_unproven_parts(tried, agents), *models.notices()),
+    )
 
 
 def faults_before_start(suite: LoadedSuite, arms: Collection[str]) -> list[str]:
@@ -67,6 +81,13 @@ def faults_before_start(suite: LoadedSuite, arms: Collection[str]) -> list[str]:
     return [*chain.from_iterable(parts), *judges]
 
 
+def faults_of_suite(suite: LoadedSuite, arms: Collection[str]) -> list[str]:
+    """The same without what depends on the machine where the agents run: its keys, logins and addresses."""
+    left = _with_arms(suite, arms)
+    parts = (_unreachable_models(left), unreachable_servers(left), _misplaced_skills(left))
+    return [*chain.from_iterable(parts), *(missing_judges(left) if _asks_models(left) else ())]
+
+
 def _with_arms(suite: LoadedSuite, names: Collection[str]) -> LoadedSuite:
     return replace(suite, arms={name: arm for name, arm in suite.arms.items() if name in names})
 
@@ -75,12 +96,13 @@ def _asks_models(suite: LoadedSuite) -> bool:
     return any(load_adapter("agent", arm.agent).uses_model(arm) for arm in suite.arms.values())
 
 
-def _notify_all(notify: Notify, sentences: Iterator[str] | list[str]) -> None:
+def _notify_all(notify: Notify, sentences: Iterable[str]) -> None:
     for sentence in sentences:
         notify(sentence)
 
 
-def _refusal(faults: list[str]) -> str:
+def describe_refusal(faults: Sequence[str]) -> str:
+    """Why nothing is run."""
     if len(faults) == 1:
         return f"nothing was run or paid for: {faults[0]} {IGNORE_HINT}"
     lines = "".join(f"- {fault}\n" for fault in faults)

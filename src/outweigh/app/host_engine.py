@@ -4,7 +4,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock
 
@@ -23,6 +23,7 @@ from outweigh.app.open_files import require_open_files
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox, model_hosts, open_allowed_hosts
 from outweigh.app.task_images import prepare_task_images, require_agents_start
+from outweigh.app.try_arms import TryRequest, try_arms
 from outweigh.cluster.lease import LeaseSignal
 from outweigh.cluster.spool import ExperimentSpool
 from outweigh.cluster.suite_package import PackedSuite, unpack_suite
@@ -39,6 +40,16 @@ from outweigh.model.usage import UNKNOWN_COST, Cost
 from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import Gateway, Meter, MeterRequest
 from outweigh.workspace.trash import Trash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlace:
+    """What a host offers, and the folder that is its own. `ending` is set when the host is to end."""
+
+    folder: Path
+    slots: int
+    tags: frozenset[str]
+    ending: Event
 
 
 class SpendingGateway:
@@ -74,13 +85,13 @@ class SuiteEngine:
     Requests for models wait in `tokens`, for what the lead grants and as long as a provider asks any host to wait.
     """
 
-    def __init__(self, package: Path, spool: ExperimentSpool, folder: Path, slots: int, tags: frozenset[str]) -> None:
-        """Open it; UsageError where nothing of the suite can run here. `folder` is the host's own."""
+    def __init__(self, package: Path, spool: ExperimentSpool, place: HostPlace) -> None:
+        """Open it, and try its arms; UsageError where nothing of the suite can run here."""
         self._held = ExitStack()
         self._gateway: SpendingGateway | None = None
         self.tokens: TokenQueue | None = None
         try:
-            self._deps = self._open(package, spool, folder, slots, tags)
+            self._deps = self._open(package, spool, place)
         except BaseException:
             self._held.close()
             raise
@@ -99,28 +110,37 @@ class SuiteEngine:
         """Free everything."""
         self._held.close()
 
-    def _open(
-        self, package: Path, spool: ExperimentSpool, folder: Path, slots: int, tags: frozenset[str]
-    ) -> EngineDeps:
-        label = engine_label(folder)
-        sweep_scratch(folder)
-        scratch = self._held.enter_context(scratch_folder(folder))
+    def _open(self, package: Path, spool: ExperimentSpool, place: HostPlace) -> EngineDeps:
+        label = engine_label(place.folder)
+        sweep_scratch(place.folder)
+        scratch = self._held.enter_context(scratch_folder(place.folder))
         packed = unpack_suite(package, scratch / "suite")
         suite = packed.suite
         sandboxes = choose_sandbox(suite.spec.sandbox, suite.tasks)
         sandboxes.sweep(f"{label}:")
         require_dependencies(suite.tasks, sandboxes.name)
         agents = load_agents(suite)
-        reasons = {name: why for name, arm in suite.arms.items() if (why := _why_unfit(suite, arm, agents, tags))}
+        reasons = {name: why for name, arm in suite.arms.items() if (why := _why_unfit(suite, arm, agents, place.tags))}
         fit = replace(suite, arms={name: arm for name, arm in suite.arms.items() if name not in reasons})
         self.arms = tuple(fit.arms)
         self.unfit = _describe_unfit(reasons)
         secrets = {name: os.environ[name] for arm in fit.arms.values() for name in arm.secrets}
         adapters = SuiteAdapters(sandboxes=sandboxes, agents=agents, secrets=secrets)
-        require_open_files(slots, sandboxes.name, asks_models=bool(adapters.model_users(fit)))
+        require_open_files(place.slots, sandboxes.name, asks_models=bool(adapters.model_users(fit)))
         adapters = replace(adapters, images=prepare_task_images(suite, sandboxes))
         require_agents_start(fit, sandboxes, agents, adapters.images)
-        return self._build(packed, fit, adapters, spool, label, scratch, slots)
+        tries = TryRequest(
+            suite=suite,
+            adapters=adapters,
+            arms=fit.arms,
+            store=place.folder,
+            scratch=scratch,
+            label=label,
+            jobs=place.slots,
+            cancel=place.ending,
+        )
+        self.tried = tuple(try_arms(tries, lambda _: None).values())
+        return self._build(packed, fit, adapters, spool, label, scratch, place.slots)
 
     def _build(
         self,
@@ -184,6 +204,6 @@ def _describe_unfit(reasons: Mapping[str, str]) -> str | None:
 EngineOpener = Callable[[Path, ExperimentSpool], SuiteEngine]
 
 
-def engine_opener(folder: Path, slots: int, tags: frozenset[str]) -> EngineOpener:
+def engine_opener(place: HostPlace) -> EngineOpener:
     """Opens the engines of a host."""
-    return lambda package, spool: SuiteEngine(package, spool, folder, slots, tags)
+    return lambda package, spool: SuiteEngine(package, spool, place)

@@ -13,7 +13,7 @@ from outweigh.app.build_engine import (
     scratch_folder,
     sweep_scratch,
 )
-from outweigh.app.check_before_run import check_before_run
+from outweigh.app.check_before_run import check_before_run, describe_refusal, faults_of_suite
 from outweigh.app.judging_round import missing_judges
 from outweigh.app.observer import RunObserver, RunWatch, StopSignals
 from outweigh.app.open_files import require_open_files
@@ -157,7 +157,7 @@ def _attempt_here(
 
 def _check_arms(work: SuiteRun, store: FolderRunStore, adapters: SuiteAdapters, scratch: Path, label: str) -> None:
     """Before the first paid run: what is wrong with the arms that have runs left, their models and the judges."""
-    request, limits = work.request, work.suite.spec.limits
+    request = work.request
     tries = TryRequest(
         suite=work.suite,
         adapters=adapters,
@@ -168,8 +168,16 @@ def _check_arms(work: SuiteRun, store: FolderRunStore, adapters: SuiteAdapters, 
         jobs=request.jobs,
         keep_faults=request.assume_yes,
     )
-    has_budget = limits.budget_usd is not None or work.remaining_budget(0.0) is not None
-    check_before_run(tries, work.observer.notify, has_budget=has_budget, ignore_faults=request.assume_yes)
+    check_before_run(tries, work.observer.notify, has_budget=work.has_budget, ignore_faults=request.assume_yes)
+
+
+def _check_suite(work: SuiteRun, store: FolderRunStore) -> None:
+    """What can be said on this machine of arms that run on others; hosts try them."""
+    faults = faults_of_suite(work.suite, {run.trial.arm for run, _ in experiment_progress(work.plan, store).left})
+    if faults and not work.request.assume_yes:
+        raise UsageError(describe_refusal(faults))
+    for fault in faults:
+        work.observer.notify(fault)
 
 
 def _remove_leftovers(work: SuiteRun, adapters: SuiteAdapters, label: str) -> None:
@@ -189,16 +197,26 @@ def _through_cluster(work: SuiteRun) -> EndReason | RunPreview:
         return work.preview(sandbox=sandbox_name(suite.spec.sandbox, suite.tasks))
     with work.open_store() as store:
         work.begin(store, ())
+        _check_suite(work, store)
         with scratch_folder(work.folder) as scratch:
             sandboxes = choose_sandbox(suite.spec.sandbox, suite.tasks)
             images = prepare_task_images(suite, sandboxes, work.observer.notify)
             tried = work.try_tasks(scratch, engine_label(work.folder), images)
-        on_cluster = ClusterRun(suite=suite, plan=work.plan, cluster=cluster, tried=tried, store=store)
+        on_cluster = ClusterRun(
+            suite=suite,
+            plan=work.plan,
+            cluster=cluster,
+            tried=tried,
+            store=store,
+            has_budget=work.has_budget,
+            ignore_faults=work.request.assume_yes,
+        )
 
         def attempt(watch: RunWatch) -> Ended:
             looks = work.looks(store)
             with on_cluster.open(looks, signals, watch.listen) as executor:
                 on_cluster.recover(executor, watch.listen)
+                on_cluster.require_arms(executor, signals)
                 paced = on_cluster.paced(executor, watch.listen)
                 return work.attempt_left(paced, store, signals, watch, looks, executor.note_budgets)
 

@@ -1,13 +1,14 @@
 """A run on the hosts of a Dask cluster: the suite packed for them, and the executor that gives them its attempts."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
 from outweigh.app.build_engine import load_agents
+from outweigh.app.check_before_run import describe_refusal, examine_tries
 from outweigh.app.observer import StopSignals
 from outweigh.app.run_request import RunRequest
 from outweigh.app.until_decided import Looks
@@ -16,6 +17,7 @@ from outweigh.cluster.dask_lead import DaskLink
 from outweigh.cluster.dask_security import TlsFiles, open_security
 from outweigh.cluster.host_launch import HostLaunch
 from outweigh.cluster.host_overview import hosts_shown
+from outweigh.cluster.host_tries import TriesFindings
 from outweigh.cluster.lead_state import LeadState
 from outweigh.cluster.messages import SuitePackage
 from outweigh.cluster.shared_artifacts import SharedArtifacts, open_place
@@ -24,6 +26,7 @@ from outweigh.cluster.ssh_launcher import ssh_hosts
 from outweigh.cluster.suite_package import pack_suite
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.executor import AttemptExecutor
+from outweigh.engine.experiment import experiment_progress
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.token_pace import PacedExecutor
 from outweigh.engine.trial_plan import PlannedRun
@@ -35,6 +38,7 @@ from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.hosts_file import HostsFile
 from outweigh.store.local_location import LocalLocation
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.tried_arms_file import TriedArm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,8 @@ class ClusterRun:
     cluster: ClusterAddress
     tried: tuple[PreflightResult, ...]
     store: FolderRunStore
+    has_budget: bool
+    ignore_faults: bool
 
     @contextmanager
     def open(self, looks: Looks | None, signals: StopSignals, listen: EventListener) -> Iterator[ClusterExecutor]:
@@ -102,6 +108,7 @@ class ClusterRun:
             cancel=signals.cancel,
             listen=listen,
             waiting_hint=self._waiting_hint(),
+            examine_tries=self._examine_tries,
             takes_over=bool(self.store.abandoned()),
         )
         executor = ClusterExecutor(state, setting, link.stop)
@@ -115,6 +122,28 @@ class ClusterRun:
                 link.stop()
                 if shared is not None:
                     _sweep(shared, listen)
+
+    def require_arms(self, executor: ClusterExecutor, signals: StopSignals) -> None:
+        """Wait for a host that has tried the arms; UsageError for one that no host may run as it is."""
+        if self._arms_left and (faults := executor.await_host(signals.drain)):
+            executor.close()
+            raise UsageError(describe_refusal(faults))
+
+    @property
+    def _arms_left(self) -> frozenset[str]:
+        return frozenset(run.trial.arm for run, _ in experiment_progress(self.plan, self.store).left)
+
+    def _examine_tries(self, tried: Mapping[str, TriedArm]) -> TriesFindings:
+        """What a host found of arms that have runs left, in the words of a run on this machine."""
+        left = {name: each for name, each in tried.items() if name in self._arms_left}
+        found = examine_tries(self.suite, left, has_budget=self.has_budget)
+        unfit = (name for name, each in left.items() if self._has_fault({name: each}))
+        return TriesFindings(
+            refused=frozenset() if self.ignore_faults else frozenset(unfit), faults=found.faults, notices=found.notices
+        )
+
+    def _has_fault(self, tried: Mapping[str, TriedArm]) -> bool:
+        return bool(examine_tries(self.suite, tried, has_budget=self.has_budget).faults)
 
     def paced(self, executor: ClusterExecutor, listen: EventListener) -> AttemptExecutor:
         """The executor, with no more attempts at once than the limit of tokens serves, and none in pauses."""

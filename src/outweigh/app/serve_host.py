@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
-from outweigh.app.host_engine import engine_opener
+from outweigh.app.host_engine import HostPlace, engine_opener
 from outweigh.app.observer import Notify
 from outweigh.cluster.dask_host import WorkerOptions, serve_host
 from outweigh.cluster.dask_security import TlsFiles, open_security
@@ -42,7 +42,8 @@ def serve(request: HostRequest, stop: Event, notify: Notify) -> None:
     open_security(request.scheduler, tls)
     spool = Spool.open(request.spool)
     try:
-        host = Host(spool, request.slots, engine_opener(spool.folder, request.slots, request.tags))
+        place = HostPlace(folder=spool.folder, slots=request.slots, tags=request.tags, ending=stop)
+        host = Host(spool, request.slots, engine_opener(place))
         notify(
             f"host {spool.host} makes {request.slots} attempts at a time for {request.scheduler}, from {spool.folder}"
         )

@@ -246,6 +246,11 @@ class SuiteRun:
         )
         return EndReason.UNJUDGED
 
+    @property
+    def has_budget(self) -> bool:
+        """Whether dollars are limited, of a run or of all."""
+        return self.suite.spec.limits.budget_usd is not None or self.remaining_budget(0.0) is not None
+
     def remaining_budget(self, spent_usd: float) -> float | None:
         """What is left of the experiment's budget after what was spent otherwise: on judges, or on runs."""
         budget = self.request.total_budget_usd(self.suite)

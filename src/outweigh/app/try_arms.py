@@ -5,7 +5,7 @@ or another arm of the suite has changed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
@@ -42,7 +42,7 @@ class TryRequest:
     """What the tries of a run share with its trials: the suite, its adapters, the folder and label of the engine.
 
     `arms` are the names of the arms that have runs left. With `keep_faults` an arm with a known fault is not tried
-    again.
+    again. `cancel` ends what is being tried.
     """
 
     suite: LoadedSuite
@@ -54,6 +54,7 @@ class TryRequest:
     jobs: int
     keep_faults: bool = False
     timeout_seconds: float = TRY_TIMEOUT_SECONDS
+    cancel: Event = field(default_factory=Event)
 
     @property
     def image(self) -> ReadyImage | None:
@@ -117,7 +118,7 @@ def _setting_sha256(request: TryRequest, arm: Arm) -> str:
 def _try_all(request: TryRequest, arms: Sequence[Arm]) -> "list[ArmTry]":
     from outweigh.app.smoke_test import open_scripted_model, try_arm  # noqa: PLC0415 - brings a model along
 
-    suite, agents, cancel = request.suite, request.adapters.agents, Event()
+    suite, agents, cancel = request.suite, request.adapters.agents, request.cancel
     with open_scripted_model(arms) as gateway, open_allowed_hosts(_hosts_of_tries(request)) as hosts:
         shared = AttemptSetting(
             overlays=suite.overlays,

@@ -6,7 +6,7 @@ exchanges would be left to pay for.
 """
 
 AHEAD_SECONDS = 0.2
-"""No attempt waits longer than this on a host, as far as earlier attempts tell: longer ones do not wait there at all."""
+"""No attempt waits longer than this on a host, as far as earlier ones tell; where they take longer, none waits."""
 
 MOST_AHEAD = 64
 

@@ -13,6 +13,7 @@ from time import sleep
 import msgspec
 
 from outweigh.cluster.host_overview import describe_hosts
+from outweigh.cluster.host_tries import ExamineTries, HostTries, ignore_tries
 from outweigh.cluster.kept_records import KeptRecords
 from outweigh.cluster.lead_state import KnownHost, LeadState, LostAttempt
 from outweigh.cluster.lease import Clock, boot_clock
@@ -60,6 +61,7 @@ class LeadSetting:
     cancel: Event
     listen: EventListener
     waiting_hint: str
+    examine_tries: ExamineTries = ignore_tries
     takes_over: bool = False
     clock: Clock = boot_clock
 
@@ -82,6 +84,7 @@ class ClusterExecutor:
         self._writer = RecordWriter(
             state, self._stored, self._awaited, self._lock, setting.suite, setting.labels, self.say
         )
+        self._tries = HostTries(state, setting.examine_tries)
         self._gone: set[AttemptKey] = set()
         self._open: dict[TrialKey, int] = {}
         self._to_begin: dict[AttemptKey, tuple[AttemptOrder, str | None]] = {}
@@ -129,6 +132,9 @@ class ClusterExecutor:
     def wait(self, done: DoneFutures, timeout: float) -> None:
         """Wait until a record has come, and say what happened meanwhile."""
         self._begin_all()
+        with self._lock:
+            for words in self._tries.take_notes():
+                self._say_once(words)
         done.wait(timeout)
         if self._setting.cancel.is_set():
             self._cancel()
@@ -147,6 +153,18 @@ class ClusterExecutor:
             self._state.released = self._writer.fault is None
         self._stop_transport()
         self._settle_accounts()
+
+    def await_host(self, give_up: Event) -> list[str]:
+        """Wait until a host has tried the arms; returns the faults of arms that no host makes because of them."""
+        while not give_up.is_set():
+            self._settle_accounts()
+            if self._writer.fault is not None:
+                raise self._writer.fault
+            with self._lock:
+                if any(host.state is HostState.READY for host in self._state.hosts.values()):
+                    return self._tries.refused()
+            give_up.wait(WAIT_SECONDS)
+        return []
 
     def recover(self, abandoned: Sequence[Attempt]) -> list[Attempt]:
         """Ask the hosts, for a lease, what became of attempts that an earlier lead left open.
@@ -212,6 +230,7 @@ class ClusterExecutor:
     ) -> None:
         """Take in what a host answered to this request; `artifacts` are the large ones that it offers, by hash."""
         with self._lock:
+            self._tries.take(reply)
             findings = self._state.take_reply(address, request, reply, self.now())
             claimed = self._stored.claim([offer.key for offer in findings.offers])
             self._describe(reply)

@@ -28,6 +28,7 @@ from outweigh.errors import OutweighError
 from outweigh.gateway.token_queue import TokenQueue
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.usage import UNKNOWN_COST, Cost
+from outweigh.store.tried_arms_file import TriedArm
 
 MOST_OFFERS = 32
 """So many records are offered in one exchange; the others follow in the next ones."""
@@ -45,6 +46,10 @@ class HostEngine(Protocol):
     @property
     def arms(self) -> Sequence[str]:
         """The arms that can run here."""
+
+    @property
+    def tried(self) -> Sequence[TriedArm]:
+        """What trying these arms with the scripted model has shown; nothing of arms that ask no model."""
 
     @property
     def tokens(self) -> TokenQueue | None:
@@ -202,6 +207,7 @@ class HostExperiment:
             detail=self._detail_with_faults(reply.detail),
             ahead=self.pace.ahead(reply.slots),
             arms=() if engine is None else tuple(engine.arms),
+            tried=() if engine is None else tuple(engine.tried),
             running=tuple(self._describe(each.order) for each in self.running.values()),
             offers=offers,
             kept=tuple(self.spool.records().keys() - {offer.key for offer in offers} - self.running.keys()),

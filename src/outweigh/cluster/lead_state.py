@@ -95,8 +95,9 @@ class Findings:
 class LeadState:
     """The hosts and attempts of one lead, which is the so-manyth `session` of its experiment.
 
-    `running_elsewhere` are attempts that a host makes and nobody here waits for, with the host and their cost so far.
-    `lost_hosts` were given up because nothing was heard of them.
+    `refused_arms` are those that a host does not get although it could run them. `running_elsewhere` are attempts that
+    a host makes and nobody here waits for, with the host and their cost so far. `lost_hosts` were given up because
+    nothing was heard of them.
     """
 
     def __init__(self, experiment: str, session: int, lease_seconds: float) -> None:
@@ -107,6 +108,7 @@ class LeadState:
         self.artifacts: str | None = None
         self.cancelled = False
         self.released = False
+        self.refused_arms: dict[str, frozenset[str]] = {}
         self.hosts: dict[str, KnownHost] = {}
         self.lost_hosts: dict[str, KnownHost] = {}
         self.given: dict[AttemptKey, GivenAttempt] = {}
@@ -132,7 +134,7 @@ class LeadState:
     def give(self, order: AttemptOrder, now: float) -> str | None:
         """Give an attempt to the host with most places left for its arm.
 
-        Returns the address of a host that is to hear of it at once; one whose slots are taken hears of it with the rest.
+        Returns the address of a host that is to hear of it at once; one whose slots are taken hears of it later.
         """
         name = self._place_for(order.trial.arm, now)
         self._add(GivenAttempt(order=order, host=name))
@@ -271,9 +273,9 @@ class LeadState:
             state=reply.state,
             detail=reply.detail,
             slots=reply.slots,
-            arms=frozenset(reply.arms),
+            arms=frozenset(reply.arms) - self.refused_arms.get(reply.host, frozenset()),
             ahead=reply.ahead,
-            known=frozenset((*reply.kept, *(each.key for each in (*reply.running, *reply.offers)))),
+            known=_known_to(reply),
             no_starts_before=0.0 if known is None else known.no_starts_before,
             acknowledged=set() if known is None else known.acknowledged,
             unwanted=set() if known is None else known.unwanted,
@@ -326,3 +328,8 @@ class LeadState:
             if (left := host.slots - len(self._of(host.name))) + host.ahead > 0
         }
         return max(free, key=lambda name: free[name], default=None)
+
+
+def _known_to(reply: ExchangeReply) -> frozenset[AttemptKey]:
+    running, offered = ({each.key for each in told} for told in (reply.running, reply.offers))
+    return frozenset({*reply.kept, *running, *offered})

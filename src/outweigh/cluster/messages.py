@@ -15,6 +15,7 @@ from outweigh.gateway.token_grants import TokenGrant, TokenReport
 from outweigh.model.base import Stored
 from outweigh.model.run_record import Trial
 from outweigh.model.usage import Cost
+from outweigh.store.tried_arms_file import TriedArm
 
 PROTOCOL = 3
 """Raised when a message changes; lead and hosts of different numbers refuse each other."""
@@ -141,9 +142,10 @@ class ExchangeReply(Stored, frozen=True):
     """What a host answers. `clock` is its own; the lead sends it back.
 
     `slots` is how many attempts it makes at once now, `ahead` how many more may wait on it, `arms` those that it can
-    run. `running` and `offers` are everything under way and everything finished that is not acknowledged; `lost` has neither. `broken` are attempts
-    that raised an error that ends an experiment, with the error. `tokens` are those that its gateway has used and waits
-    for, and `held_seconds` is for how long attempts waited for them.
+    run. `tried` is what trying them with the scripted model has shown. `running` and `offers` are everything under way
+    and everything finished that is not acknowledged; `lost` has neither. `broken` are attempts that raised an error
+    that ends an experiment, with the error. `tokens` are those that its gateway has used and waits for, and
+    `held_seconds` is for how long attempts waited for them.
     """
 
     protocol: int
@@ -155,6 +157,7 @@ class ExchangeReply(Stored, frozen=True):
     slots: int
     arms: tuple[str, ...]
     ahead: int = 0
+    tried: tuple[TriedArm, ...] = ()
     running: tuple[RunningAttempt, ...] = ()
     offers: tuple[OfferedRecord, ...] = ()
     kept: tuple[AttemptKey, ...] = ()

@@ -260,7 +260,7 @@ def _remove_folder(folder: Path) -> None:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                os.unlink(entry.path)
+                Path(entry).unlink()
         folder.rmdir()
     except OSError:
         shutil.rmtree(folder, ignore_errors=True)
