@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from outweigh.errors import EvidenceError
@@ -48,6 +49,32 @@ def test_a_store_that_was_restored_in_its_place_keeps_its_name(store: Path, tmp_
     shutil.rmtree(store)
     (tmp_path / "occupied").mkdir()
     shutil.copytree(tmp_path / "backup", store)
+
+    assert begin_session(store).experiment == before.experiment
+
+
+def test_a_copy_on_another_machine_is_another_experiment_although_it_has_the_same_path(
+    store: Path, tmp_path: Path
+) -> None:
+    before = begin_session(store, node="first")
+    shutil.copytree(store, tmp_path / "copy")
+    store.rename(tmp_path / "original")
+    (tmp_path / "copy").rename(store)
+
+    assert begin_session(store, node="second").experiment != before.experiment
+
+
+def test_a_store_on_a_disk_that_another_machine_mounts_keeps_its_name(store: Path) -> None:
+    before = begin_session(store, node="first")
+
+    assert begin_session(store, node="second").experiment == before.experiment
+
+
+def test_a_file_of_an_earlier_release_keeps_the_name(store: Path) -> None:
+    before = begin_session(store)
+    known = msgspec.json.decode((store / CLUSTER_FILE).read_bytes())
+    del known["node"]
+    (store / CLUSTER_FILE).write_bytes(msgspec.json.encode(known))
 
     assert begin_session(store).experiment == before.experiment
 

@@ -41,7 +41,6 @@ from outweigh.app.try_arms import TryRequest
 from outweigh.engine.batch import EndReason
 from outweigh.engine.experiment import (
     close_abandoned_attempts,
-    experiment_progress,
     thread_executor,
 )
 from outweigh.engine.load_suite import LoadedSuite
@@ -161,7 +160,7 @@ def _check_arms(work: SuiteRun, store: FolderRunStore, adapters: SuiteAdapters, 
     tries = TryRequest(
         suite=work.suite,
         adapters=adapters,
-        arms={run.trial.arm for run, _ in experiment_progress(work.plan, store).left},
+        arms=work.arms_left(store),
         store=work.folder,
         scratch=scratch,
         label=label,
@@ -171,9 +170,8 @@ def _check_arms(work: SuiteRun, store: FolderRunStore, adapters: SuiteAdapters, 
     check_before_run(tries, work.observer.notify, has_budget=work.has_budget, ignore_faults=request.assume_yes)
 
 
-def _check_suite(work: SuiteRun, store: FolderRunStore) -> None:
-    """What can be said on this machine of arms that run on others; hosts try them."""
-    faults = faults_of_suite(work.suite, {run.trial.arm for run, _ in experiment_progress(work.plan, store).left})
+def _refuse_faults(work: SuiteRun, faults: list[str]) -> None:
+    """What can be said on this machine of arms that run on others, which try them."""
     if faults and not work.request.assume_yes:
         raise UsageError(describe_refusal(faults))
     for fault in faults:
@@ -189,7 +187,11 @@ def _remove_leftovers(work: SuiteRun, adapters: SuiteAdapters, label: str) -> No
 
 def _through_cluster(work: SuiteRun) -> EndReason | RunPreview:
     """Attempt the trials on the hosts of a Dask cluster; this process decides and stores."""
-    from outweigh.app.run_on_cluster import ClusterRun, check_cluster  # noqa: PLC0415 - only where it is asked for
+    from outweigh.app.run_on_cluster import (  # noqa: PLC0415 - only where it is asked for
+        ClusterRun,
+        check_cluster,
+        keys_that_travel,
+    )
 
     signals, suite = StopSignals(), work.suite
     cluster = check_cluster(suite, work.request)
@@ -197,7 +199,7 @@ def _through_cluster(work: SuiteRun) -> EndReason | RunPreview:
         return work.preview(sandbox=sandbox_name(suite.spec.sandbox, suite.tasks))
     with work.open_store() as store:
         work.begin(store, ())
-        _check_suite(work, store)
+        _refuse_faults(work, [*keys_that_travel(suite), *faults_of_suite(suite, work.arms_left(store))])
         with scratch_folder(work.folder) as scratch:
             sandboxes = choose_sandbox(suite.spec.sandbox, suite.tasks)
             images = prepare_task_images(suite, sandboxes, work.observer.notify)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
+import msgspec
+
 from outweigh.app.build_engine import load_agents
 from outweigh.app.check_before_run import describe_refusal, examine_tries
 from outweigh.app.observer import StopSignals
@@ -33,6 +35,7 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import OutweighError, UsageError
 from outweigh.model.launch_spec import LaunchSpec
 from outweigh.model.preflight_result import PreflightResult
+from outweigh.model.redact import find_keys, secret_values
 from outweigh.store.cluster_file import ClusterFile, begin_session
 from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.hosts_file import HostsFile
@@ -74,6 +77,21 @@ def check_cluster(suite: LoadedSuite, request: RunRequest) -> ClusterAddress:
         )
     load_agents(suite)
     return ClusterAddress(scheduler=spec.scheduler, tls=tls, launch=request.suite.launch)
+
+
+def keys_that_travel(suite: LoadedSuite) -> list[str]:
+    """A paragraph for each arm with a key written out, which the scheduler and the disks of all hosts would have."""
+    found: dict[str, str] = {}
+    for name, arm in suite.arms.items():
+        for kind, _ in find_keys(msgspec.json.encode(arm), {}):
+            found.setdefault(name, kind)
+        for variable in secret_values(arm.environment, is_path=lambda value: "/" in value):
+            found.setdefault(name, f"a value of {variable}")
+    return [
+        f"arm {name!r} has {kind} written out, and the suite is sent to the scheduler and kept on the disks of the "
+        "hosts as it is. Name the variable under `secrets` of the arm, and set it where `outweigh dev host` is started."
+        for name, kind in found.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

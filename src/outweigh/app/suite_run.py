@@ -246,6 +246,10 @@ class SuiteRun:
         )
         return EndReason.UNJUDGED
 
+    def arms_left(self, store: FolderRunStore) -> frozenset[str]:
+        """The arms that have runs left."""
+        return frozenset(run.trial.arm for run, _ in experiment_progress(self.plan, store).left)
+
     @property
     def has_budget(self) -> bool:
         """Whether dollars are limited, of a run or of all."""

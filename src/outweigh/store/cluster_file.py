@@ -4,10 +4,11 @@ The name is random, because the path of a store says nothing on another machine.
 were, so that what an earlier one said is not taken for news.
 
 A copy of a store is another experiment: hosts could not tell its lead from that of the original. The copy has another
-path and another number in its file system. A store that was only moved keeps one of the two, unless it was moved to
-another disk.
+number in its file system, and another path or machine. A store that was only moved keeps its number, and one that was
+restored from a backup its path and machine.
 """
 
+import platform
 from pathlib import Path
 from secrets import token_hex
 
@@ -21,15 +22,18 @@ CLUSTER_FILE = "cluster.json"
 
 
 class ClusterFile(Stored, frozen=True):
-    """The name of the experiment, which lead this is, and where the store was then."""
+    """The name of the experiment, which lead this is, and where the store was then; `node` is the lead's machine, empty
+    in files of earlier releases.
+    """
 
     experiment: str
     sessions: int
     path: str
     inode: int
+    node: str = ""
 
 
-def begin_session(folder: Path) -> ClusterFile:
+def begin_session(folder: Path, node: str | None = None) -> ClusterFile:
     """Note that one more lead begins; the store's lock is held."""
     path = folder / CLUSTER_FILE
     try:
@@ -41,8 +45,9 @@ def begin_session(folder: Path) -> ClusterFile:
             f"{path} is damaged: {fault}. Restore it from a copy, or run into another folder."
         ) from None
     here, inode = str(folder.resolve()), folder.stat().st_ino
-    if known is None or (known.path != here and known.inode != inode):
+    node = platform.node() if node is None else node
+    if known is None or not (known.inode == inode or (known.path == here and known.node in ("", node))):
         known = ClusterFile(experiment=token_hex(16), sessions=0, path=here, inode=inode)
-    begun = msgspec.structs.replace(known, sessions=known.sessions + 1, path=here, inode=inode)
+    begun = msgspec.structs.replace(known, sessions=known.sessions + 1, path=here, inode=inode, node=node)
     write_atomic(path, [msgspec.json.encode(begun) + b"\n"])
     return begun
