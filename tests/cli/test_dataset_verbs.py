@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import JudgeSpec, PolicySpec
 from outweigh.store.arm_versions import ArmVersion
+from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.judging_file import JudgingFile, write_judging
 from outweigh.store.ledger import LedgerLine, copy_to_store
 from outweigh.store.shard_files import ShardFile, begin_shard
@@ -281,3 +283,21 @@ def test_changes_say_of_a_dataset_what_they_say_of_the_store(
 
     assert capsys.readouterr() == of_store
     assert "gone" in of_store.out + of_store.err
+
+
+def test_an_export_names_the_arms_of_which_it_cannot_say_what_they_consist_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fingerprints = {name: sha256(name.encode()).hexdigest() for name in ("plain", "better")}
+    store = Path(write_store(tmp_path / "store", two_arms(), fingerprints))
+    artifacts = ArtifactFolder.of_store(store)
+    for name in fingerprints:
+        artifacts.keep(name.encode())
+    (store / "artifacts" / fingerprints["better"][:2] / fingerprints["better"]).write_bytes(b"damaged")
+
+    export(tmp_path / "dataset", str(store))
+
+    said = capsys.readouterr().err
+    assert "the dataset does not say what arm 'better' consists of: the artifact" in said
+    assert "'plain'" not in said
+    assert main(["verdict", str(tmp_path / "dataset")]) in {0, 1, 3}

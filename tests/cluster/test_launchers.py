@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests import loopback_ssh
+from tests.agents.programs import a_program
 from tests.cli.engines import until
 from tests.cli.killed_experiment import verdict
 from tests.cluster.dask_cluster import ClusterProcess, DaskCluster, command_of, dask_cluster
@@ -132,6 +133,22 @@ def test_hosts_end_themselves_a_lease_after_their_lead_was_killed(
 
     until(lambda: jobs(slurm) == set())
     assert cluster.agents() == []
+
+
+def test_a_run_whose_jobs_cannot_be_cancelled_says_so_and_they_end_by_themselves(
+    cluster: LaunchedCluster, slurm: SlurmMachine
+) -> None:
+    trials = cluster.write_suite(tasks=2, repeats=1)
+    programs = cluster.folder / "programs"
+    a_program(programs / "scancel", "echo 'Slurm is away' >&2; exit 1")
+
+    assert cluster.start_lead(PATH=f"{programs}:{PATH}").wait() == 0, cluster.said()
+
+    cluster.assert_complete(trials)
+    said = " ".join(cluster.said().split())
+    assert "may be left, and end by themselves after a lease: scancel failed: Slurm is away" in said
+    until(lambda: jobs(slurm) == set())
+    assert cluster.hosts_alive() == []
 
 
 def test_what_slurm_says_about_a_job_that_it_refuses_is_shown_before_anything_runs(

@@ -6,8 +6,7 @@ holds the names of tasks and the records of one part, however many there are.
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -60,10 +59,11 @@ class DatasetRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDataset:
-    """What was written, and where."""
+    """What was written, and where; `unread_arms` says what of the stores' arms could not be copied, and why."""
 
     folder: Path
     manifest: DatasetManifest
+    unread_arms: tuple[str, ...]
 
 
 def export_dataset(request: DatasetRequest) -> WrittenDataset:
@@ -74,7 +74,7 @@ def export_dataset(request: DatasetRequest) -> WrittenDataset:
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        manifest = _write(request, overview, unfinished)
+        manifest, unread_arms = _write(request, overview, unfinished)
         unfinished.chmod(0o755)
         if target.is_dir():
             target.rmdir()  # it is empty
@@ -83,7 +83,7 @@ def export_dataset(request: DatasetRequest) -> WrittenDataset:
         raise UsageError(f"{request.target} cannot be written: {fault.strerror}.") from fault
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    return WrittenDataset(folder=request.target, manifest=manifest)
+    return WrittenDataset(folder=request.target, manifest=manifest, unread_arms=unread_arms)
 
 
 def _refuse_what_does_not_fit(request: DatasetRequest) -> None:
@@ -150,8 +150,8 @@ def _look_through(stores: StoreSet) -> _Overview:
     return _Overview(runs=dict(sorted(runs.items())), judged=frozenset(judged))
 
 
-def _write(request: DatasetRequest, overview: _Overview, folder: Path) -> DatasetManifest:
-    sources, files = _keep_rules(request.stores, folder)
+def _write(request: DatasetRequest, overview: _Overview, folder: Path) -> tuple[DatasetManifest, tuple[str, ...]]:
+    sources, files, unread_arms = _keep_rules(request.stores, folder)
     prices, judge_rules = price_tables(None), request.stores.judge_rules()
     parts: list[DatasetPart] = []
     summaries: list[EvidencePart] = []
@@ -180,7 +180,7 @@ def _write(request: DatasetRequest, overview: _Overview, folder: Path) -> Datase
         parts=tuple(parts),
     )
     write_manifest(folder, manifest)
-    return manifest
+    return manifest, unread_arms
 
 
 def _key(located: SortedRecord) -> AttemptKey | None:
@@ -208,15 +208,18 @@ def _is_priced(score: Score) -> bool:
     return score.cost_usd is None or score.cost_provenance is CostProvenance.PRICED or normalised is not None
 
 
-def _keep_rules(stores: StoreSet, folder: Path) -> tuple[tuple[DatasetSource, ...], tuple[DatasetFile, ...]]:
-    """Copy what the stores say about their runs."""
+def _keep_rules(
+    stores: StoreSet, folder: Path
+) -> tuple[tuple[DatasetSource, ...], tuple[DatasetFile, ...], tuple[str, ...]]:
+    """Copy what the stores say about their runs; says last which arms could not be copied."""
     sources, kept = [], []
+    unread: list[str] = []
     for number, store in enumerate(dict.fromkeys(stores.stores)):
         place = folder / sources_folder(number)
         place.mkdir(parents=True)
         for file in () if store.path is None else rule_files(store.path):
             shutil.copyfile(file, place / file.name)
-        _keep_arms(store, place)
+        unread += _keep_arms(store, place)
         kept += sorted(each for each in place.rglob("*") if each.is_file())
         sources.append(
             DatasetSource(
@@ -226,14 +229,17 @@ def _keep_rules(stores: StoreSet, folder: Path) -> tuple[tuple[DatasetSource, ..
                 unread=tuple(store.unread_rows()),
             )
         )
-    return tuple(sources), tuple(describe_file(folder, str(file.relative_to(folder))) for file in kept)
+    files = tuple(describe_file(folder, str(file.relative_to(folder))) for file in kept)
+    return tuple(sources), files, tuple(unread)
 
 
-def _keep_arms(store: Store, place: Path) -> None:
-    """Copy what the arms of a store are, as far as it is there."""
+def _keep_arms(store: Store, place: Path) -> Iterator[str]:
+    """Copy what the arms of a store are, as far as it is there; yields why one is left out."""
     if store.experiment is None or store.folder is None:
         return
     target = ArtifactFolder.of_store(place)
-    for digest in store.experiment.arms.values():
-        with suppress(EvidenceError):
+    for name, digest in store.experiment.arms.items():
+        try:
             target.keep(store.artifacts.read(digest))
+        except EvidenceError as fault:
+            yield f"the dataset does not say what arm {name!r} consists of: {fault}"

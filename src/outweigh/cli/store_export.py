@@ -54,7 +54,10 @@ def main(arguments: Sequence[str]) -> int:
         dataset = DatasetRequest(
             stores=request.evidence.stores, target=request.target, with_records=not options.without_records
         )
-        print_escaped(_describe_dataset(export_dataset(dataset)))
+        written = export_dataset(dataset)
+        for words in written.unread_arms:
+            _warn(words)
+        print_escaped(_describe_dataset(written))
     elif options.trajectories:
         export_trajectories(request, _warn)
     elif options.inspect:
