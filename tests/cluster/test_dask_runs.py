@@ -14,6 +14,7 @@ from tests.cluster.dask_cluster import DaskCluster, dask_cluster
 from tests.cluster.small_disks import fill, mounted_small_disk
 from tests.prerequisites import needs
 
+from outweigh.app.build_engine import SCRATCH_NOTE
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import HOST_LABEL
 
@@ -108,6 +109,20 @@ def test_two_leads_at_once_each_get_their_own_results_and_a_copy_of_a_store_is_a
     made = {run.trial.key: run for run in cluster.records(copy) if run.status not in EXCLUDED_STATUSES}
     assert len(made) == trials
     assert cluster.paid_twice(2 * trials) == -len(begun)
+
+
+def test_what_a_killed_lead_left_behind_is_removed_by_the_next(cluster: DaskCluster) -> None:
+    cluster.write_suite(tasks=1, repeats=1)
+    cluster.start_host(slots=2)
+    assert cluster.start_lead().wait() == 0, cluster.said()
+    left = cluster.folder / "outweigh-0123456789abcdef"
+    (left / "pristine").mkdir(parents=True)
+    (cluster.store / SCRATCH_NOTE).write_text(f"{left}\n")
+
+    assert cluster.start_lead(log="second").wait() == 0, cluster.said("second")
+
+    assert f"removed what an earlier engine left behind: {left}" in cluster.said("second")
+    assert not left.exists()
 
 
 def test_a_host_without_space_for_the_suite_says_so_and_works_when_there_is_some(

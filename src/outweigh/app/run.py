@@ -48,6 +48,7 @@ from outweigh.engine.run_agent import EngineDeps
 from outweigh.engine.trial_plan import shard_runs
 from outweigh.errors import UsageError
 from outweigh.model.suite import Executor
+from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.run_store import FolderRunStore
 from outweigh.workspace.trash import Trash
@@ -119,7 +120,7 @@ def _through_engine(work: SuiteRun, adapters: SuiteAdapters) -> EndReason:
     adapters = replace(adapters, images=images)
     with work.open_store() as store:
         work.begin(store, adapters.secrets.values())
-        _remove_leftovers(work, adapters, label)
+        _remove_leftovers(work, adapters.sandboxes, label)
         with (
             scratch_folder(work.folder) as scratch,
             Trash(scratch / "waste") as trash,
@@ -178,9 +179,9 @@ def _refuse_faults(work: SuiteRun, faults: list[str]) -> None:
         work.observer.notify(fault)
 
 
-def _remove_leftovers(work: SuiteRun, adapters: SuiteAdapters, label: str) -> None:
+def _remove_leftovers(work: SuiteRun, sandboxes: SandboxProvider, label: str) -> None:
     """Processes first: they might still write to the folders."""
-    left = [*adapters.sandboxes.sweep(f"{label}:"), sweep_scratch(work.folder)]
+    left = [*sandboxes.sweep(f"{label}:"), sweep_scratch(work.folder)]
     for what in filter(None, left):
         work.observer.notify(f"removed what an earlier engine left behind: {what}")
 
@@ -200,10 +201,11 @@ def _through_cluster(work: SuiteRun) -> EndReason | RunPreview:
     with work.open_store() as store:
         work.begin(store, ())
         _refuse_faults(work, [*keys_that_travel(suite), *faults_of_suite(suite, work.arms_left(store))])
+        sandboxes, label = choose_sandbox(suite.spec.sandbox, suite.tasks), engine_label(work.folder)
+        _remove_leftovers(work, sandboxes, label)
         with scratch_folder(work.folder) as scratch:
-            sandboxes = choose_sandbox(suite.spec.sandbox, suite.tasks)
             images = prepare_task_images(suite, sandboxes, work.observer.notify)
-            tried = work.try_tasks(scratch, engine_label(work.folder), images)
+            tried = work.try_tasks(scratch, label, images)
         on_cluster = ClusterRun(
             suite=suite,
             plan=work.plan,
