@@ -282,6 +282,27 @@ def test_a_bucket_or_a_store_that_is_not_there_is_one_sentence(team: Team, verb:
         assert answer.err == f"outweigh: there is no store at {address}.\n"
 
 
+def test_a_damaged_store_in_a_bucket_is_named_by_its_address(team: Team, tmp_path: Path) -> None:
+    team.bucket.put_folder("stores/good", write_team_store(tmp_path / "demo"))
+    team.bucket.put("stores/bad/experiment.json", b"")
+
+    history = team.outweigh("history", f"{team.address}/stores")
+    verdict = team.outweigh("verdict", f"{team.address}/stores/bad")
+
+    assert history.code == 0, history.err
+    assert f"{team.address}/stores/bad is left out: " in history.err
+    assert verdict.code == 3
+    assert f"{team.address}/stores/bad/experiment.json cannot be read" in verdict.err
+    assert str(team.home) not in history.err + verdict.err
+
+
+def test_a_bucket_whose_name_no_bucket_can_have_is_said(team: Team) -> None:
+    answer = team.outweigh("verdict", "s3://not a bucket/demo")
+
+    assert answer.code == 2
+    assert 'Invalid bucket name "not a bucket"' in answer.err
+
+
 def test_credentials_that_are_wrong_or_missing_are_said_and_never_shown(team: Team, tmp_path: Path) -> None:
     missing = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "")
 

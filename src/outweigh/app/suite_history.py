@@ -41,14 +41,14 @@ def read_history(
     points: list[HistoryPoint] = []
     seen: set[tuple[object, ...]] = set()
     spend = SpendTally()
-    for path in _stores(paths, notify):
+    for path, shown in _stores(paths, notify):
         try:
             stores = open_runs([path], {}, "outweigh history", notify)
             name = stores.stores[0].name
             _add_spend(spend, stores, suite)
             points += _points(EvidenceRequest(stores=stores, skip_invalid=skip_invalid), name, seen)
         except OutweighError as fault:
-            notify(f"{path} is left out: {fault}")
+            notify(f"{shown} is left out: {str(fault).replace(path, shown)}")
     found = [each for each in points if (suite is None or each.suite == suite) and (not arms or each.arm in arms)]
     if not found:
         raise EvidenceError("there is no run of such a suite and arm. Name stores, or a folder that holds them.")
@@ -63,28 +63,29 @@ def _add_spend(spend: SpendTally, stores: StoreSet, suite: str | None) -> None:
                 spend.add(located.record, located.digest)
 
 
-def _stores_at(address: str, notify: Notify) -> Iterator[str]:
+def _stores_at(address: str, notify: Notify) -> Iterator[tuple[str, str]]:
     from outweigh.store.fetched_stores import fetch_stores  # noqa: PLC0415 - only for addresses
 
     for store in fetch_stores(address, lambda name, fault: notify(f"{name} is left out: {fault}")):
-        yield str(store.folder)
+        yield str(store.folder), store.address
 
 
-def _stores(paths: Sequence[str], notify: Notify) -> Iterator[str]:
+def _stores(paths: Sequence[str], notify: Notify) -> Iterator[tuple[str, str]]:
+    """The paths of stores, each with the name by which people know it."""
     for path in paths:
         if is_address(path):
             yield from _stores_at(path, notify)
             continue
         expanded = expand_bundle(path)
         if list(expanded) != [path] or not Path(path).is_dir():
-            yield from map(str, expanded)
+            yield from ((str(each), str(each)) for each in expanded)
             continue
         refuse_dataset(Path(path))
         found = find_stores(Path(path))
         if not found:
             raise UsageError(f"{path} holds no store. Name one, or a folder of stores.")
         for store in found:
-            yield from map(str, _files_of_records(store) or [store])
+            yield from ((str(each), str(each)) for each in _files_of_records(store) or [store])
 
 
 def _files_of_records(folder: Path) -> list[Path]:

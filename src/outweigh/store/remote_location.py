@@ -173,5 +173,7 @@ def _version(info: _Info) -> str:
 def _reason(fault: Exception) -> str:
     """What a package says about a failure: one line, without passwords and keys."""
     lines = redact_passwords(str(fault)).strip().splitlines()
-    said = lines[0].rstrip(".")[:_LONGEST_REASON] if lines else type(fault).__name__
+    announces = bool(lines) and lines[0].endswith(":")  # the others say what it is about
+    first = " ".join(lines if announces else lines[:1])
+    said = first.rstrip(".")[:_LONGEST_REASON] or type(fault).__name__
     return type(fault).__name__ if next(find_keys(said.encode(errors="replace"), {}), None) is not None else said

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from outweigh.errors import UsageError, quote_names
+from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
 from outweigh.model.corrections import CORRECTIONS_FILE
 from outweigh.model.run_record import RunRecord
@@ -142,7 +142,15 @@ class Store:
     @cached_property
     def experiment(self) -> ExperimentFile | None:
         """What the store was made for; None where nothing says so, EvidenceError where that is damaged."""
-        return None if self.path is None else read_experiment(self.path)
+        if self.path is None:
+            return None
+        try:
+            return read_experiment(self.path)
+        except EvidenceError as fault:
+            if not is_address(self.name):
+                raise
+            # What was fetched of an address is in a folder that nobody knows.
+            raise EvidenceError(str(fault).replace(str(self.path), self.name)) from fault
 
     @cached_property
     def shards(self) -> tuple[ShardFile, ...]:
