@@ -13,7 +13,10 @@ NOBODY = "tcp://127.0.0.1:9"
 
 
 def run(outweigh: Any, folder: Path, environment: dict[str, str]) -> Any:
-    arms = {"plain": {"agent": "noop"}, "other": {"agent": "noop", "environment": environment}}
+    arms: dict[str, dict[str, Any]] = {
+        "plain": {"agent": "noop"},
+        "other": {"agent": "noop", "environment": environment},
+    }
     suite = write_suite(folder / "suite", arms, repeats=1)
     place = ("-o", str(folder / "store"), "--executor", "dask", "--scheduler", NOBODY)
     return outweigh("run", "-c", str(suite), *place)

@@ -143,14 +143,14 @@ class Host:
 
     def _gather(self, experiment: HostExperiment, number: tuple[int, int]) -> None:
         """Wait while attempts that wait here keep the slots busy: more of them end, and are told of together."""
-        experiment.wakes_at = self._slots + experiment.pace.ahead(self._slots) // 2
+        experiment.wakes_at = self._slots + experiment.pace.ahead(self._slots) // 4
 
         def is_due() -> bool:
             runs_short = experiment.wakes_at is None or len(experiment.running) <= experiment.wakes_at
             return runs_short or experiment.last_request != number or self._closed.is_set()
 
         try:
-            self._lock.wait_for(is_due, AHEAD_SECONDS / 2)
+            self._lock.wait_for(is_due, AHEAD_SECONDS)
         finally:
             experiment.wakes_at = None
 
