@@ -34,6 +34,8 @@ _Result = TypeVar("_Result")
 _KEPT_BYTES = 4 * 10**8
 """So much of the sums of an arm in parts is kept, which is enough for all gates of five million tasks."""
 
+_MOST_IN_A_BYTE = 127
+
 _AMOUNTS = frozenset(metric.name for metric in METRICS if metric.unit in ("dollars", "seconds", "count"))
 """Metrics that are compared by their logs as well."""
 
@@ -124,26 +126,29 @@ class ArmTable(Struct, frozen=True, kw_only=True):
     ) -> list[TaskSums]:
         """The same for columns that are made together, of what is read once."""
         kept: dict[str, TaskSums] = self.kept.setdefault("sums", {})
-        found = [kept.get(name) for name in names]
-        if any(each is None for each in found):
-            added = self._add_up(names, columns_of)
-            kept.update(zip(names, added, strict=True))
-            while len(kept) > len(names) and (
-                self.joined is not None or (self.parts and _bytes_of(kept) > _KEPT_BYTES)
-            ):
-                del kept[next(iter(kept))]
-            return added
-        return [each for each in found if each is not None]
+        if all(name in kept for name in names):
+            return [_unpacked(kept[name]) for name in names]
+        added = self.add_up(names, columns_of)
+        kept.update(zip(names, map(self._packed, added) if self.parts else added, strict=True))
+        while len(kept) > len(names) and (self.joined is not None or (self.parts and _bytes_of(kept) > _KEPT_BYTES)):
+            del kept[next(iter(kept))]
+        return added
 
-    def _add_up(
+    def add_up(
         self, names: Sequence[str], columns_of: Callable[["ArmTable"], Sequence[Column]]
     ) -> list[TaskSums]:
+        """Add such columns up without keeping the sums."""
         if self.joined is not None:
             arm, more = self.joined
             found = arm.sums_of_each(names, columns_of)
             return [_with_more(sums, more, column) for sums, column in zip(found, columns_of(more), strict=True)]
         parts = self.each_part(lambda part: [_sums_by_task(part, column) for column in columns_of(part)])
         return parts[0] if len(parts) == 1 else [self._sums_of_parts(each) for each in zip(*parts, strict=True)]
+
+    def _packed(self, found: TaskSums) -> TaskSums:
+        """The same in as few bytes as it takes: most counts are small whole numbers, and so are sums of passes."""
+        counts = found.counts if found.counts is self.rows else _smallest(found.counts)
+        return TaskSums(counts=counts, sums=_smallest(found.sums))
 
     def _sums_of_parts(self, found: Sequence[TaskSums]) -> TaskSums:
         complete = all(each.counts is part.rows for each, part in zip(found, self.parts, strict=True))
@@ -201,6 +206,17 @@ class ArmTable(Struct, frozen=True, kw_only=True):
     def runs_per_task(self) -> Index:
         """How many counted runs each task has."""
         return np.bincount(self.task_of, minlength=len(self.tasks)) if self.rows is None else self.rows
+
+
+def _smallest(values: NDArray[Any]) -> NDArray[Any]:
+    if not len(values) or not (values.min() >= 0 and values.max() <= _MOST_IN_A_BYTE):
+        return values
+    small = values.astype(np.int8)
+    return small if np.array_equal(small, values) else values
+
+
+def _unpacked(found: TaskSums) -> TaskSums:
+    return TaskSums(counts=found.counts.astype(np.intp, copy=False), sums=found.sums.astype(np.float64, copy=False))
 
 
 def _bytes_of(kept: Mapping[str, TaskSums]) -> int:
@@ -312,13 +328,13 @@ def tabulate_stored(
     runs = attempts.counted
     if not isinstance(runs, StoredParts):
         raise TypeError(f"the runs of {name} are not stored in parts")
+    names, rows = runs.task_rows
     parts = [_tabulate_part(name, place, part, composites_of, metrics) for place, part in enumerate(runs.parts)]
 
     def joined(metric: str) -> Column:
         found = runs.map(lambda part: part.columns[metric], parts)
         return np.concatenate([np.zeros(0), *found])
 
-    names, rows = runs.task_rows
     known = metric_columns(runs, metrics)
     others = {metric: partial(joined, metric) for metric in _OTHER_COLUMNS}
     return ArmTable(

@@ -96,24 +96,43 @@ class CompositeScorer:
 
     def _tabulate_stored(self, name: str) -> ArmTable:
         """An arm that is stored as columns. Nobody judged its runs: those that are judged are read one by one."""
-        adjusted = name != self._reference_arm and bool(self._profile.cost_weight)
-        reference = tabulate_stored(self._reference_arm, self._stored[self._reference_arm], None, self._metrics)
+        reference = self._stored_reference()
+        if name == self._reference_arm:
+            return reference
+        adjusted = bool(self._profile.cost_weight)
 
         def composites_of(place: int, part: ArmTable) -> dict[str, Callable[[], Column]]:
-            def composite() -> Column:
-                weight = self._adjustments(part, reference.parts[place]).values if adjusted else 0.0
-                return composite_column(part.columns, len(part.runs), self._profile, weight)
+            def adjustment() -> Column | float:
+                return self._adjustments(part, reference.parts[place]).values if adjusted else 0.0
 
-            return {
-                "composite": composite,
-                "composite_even": partial(composite_column, part.columns, len(part.runs), EVEN, 0.0),
-            }
+            return self._composites(part, adjustment)
 
         table = tabulate_stored(name, self._stored[name], composites_of, self._metrics)
         if adjusted and isinstance(table.runs, StoredParts):
             for found in table.runs.map(self._lacking_signals, table.parts, reference.parts):
                 self._count(found)
         return table
+
+    def _stored_reference(self) -> ArmTable:
+        """The reference arm, whose composites are not adjusted. All arms that are compared with it share its sums."""
+        kept = self._stored[self._reference_arm].kept
+        key = "reference", self._profile, self._metrics
+        if key not in kept:
+
+            def composites_of(_: int, part: ArmTable) -> dict[str, Callable[[], Column]]:
+                return self._composites(part, lambda: 0.0)
+
+            attempts = self._stored[self._reference_arm]
+            kept[key] = tabulate_stored(self._reference_arm, attempts, composites_of, self._metrics)
+        found: ArmTable = kept[key]
+        return found
+
+    def _composites(self, part: ArmTable, adjustment: Callable[[], Column | float]) -> dict[str, Callable[[], Column]]:
+        runs = len(part.runs)
+        return {
+            "composite": lambda: composite_column(part.columns, runs, self._profile, adjustment()),
+            "composite_even": partial(composite_column, part.columns, runs, EVEN, 0.0),
+        }
 
     def _lacking_signals(self, part: ArmTable, reference: ArmTable) -> CostAdjustments:
         """The adjustments of a part, which are not computed where all runs know every signal, as most do."""

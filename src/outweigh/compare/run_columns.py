@@ -82,6 +82,10 @@ class StoredAttempts(Protocol):
     def excluded(self) -> Sequence[Score]:
         """The runs that do not."""
 
+    @property
+    def kept(self) -> dict[object, Any]:
+        """What was computed of the arm, for others who compare with it."""
+
 
 def is_stored(runs: Sequence[Score]) -> bool:
     """Whether runs are stored as columns."""

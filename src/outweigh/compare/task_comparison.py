@@ -1,7 +1,7 @@
 """Two arms task by task."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import overload
 
 import numpy as np
@@ -86,22 +86,29 @@ class ArmTasks:
     table, as they stand there.
     """
 
-    def __init__(self, arm: ArmTable, place: Index | None, excluded: Index) -> None:
-        self.excluded = excluded
+    def __init__(self, arm: ArmTable, names: tuple[str, ...], place: Index | None) -> None:
         self.runs, self.vacuous = arm.runs_per_task(), _vacuous(arm)
         if place is not None:
             counted = place >= 0
             self.runs = np.where(counted, np.append(self.runs, 0)[place], 0)
             self.vacuous = np.append(self.vacuous, False)[place] & counted
         self._arm = arm
+        self._names = names
         self._place = place
         self._means: Mapping[str, Callable[[int], Quantity]] = Computed(
             {name: partial(_complete_means, arm, name) for name in _MEANS}
         )
 
+    @cached_property
+    def excluded(self) -> Index:
+        """How many runs of each task do not count."""
+        return self._arm.lost_per_task(self._names)
+
     @property
     def present(self) -> NDArray[np.bool_]:
         """Whether the arm has any record of each task, counted or not."""
+        if self._place is None:
+            return np.ones(len(self.runs), dtype=bool)  # a table has the tasks with a counted run
         present: NDArray[np.bool_] = self.runs + self.excluded > 0
         return present
 
@@ -130,7 +137,7 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
     same = same_tasks(baseline, candidate) and not any(alone)
     names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
     before, after = (
-        ArmTasks(arm, None if same else places_among(names, arm.tasks), arm.lost_per_task(names))
+        ArmTasks(arm, names, None if same else places_among(names, arm.tasks))
         for arm in (baseline, candidate)
     )
     return ComparedTasks(names, before, after)

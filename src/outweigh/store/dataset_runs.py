@@ -34,7 +34,7 @@ _Result = TypeVar("_Result")
 
 
 _READING_THREADS = 2
-_KEPT_BYTES = 160 * 10**6
+_KEPT_BYTES = 64 * 10**6
 
 
 class TaskRows(NamedTuple):
@@ -216,6 +216,11 @@ class StoredRuns(Sequence[Score]):
     def _join_tasks(self) -> TaskRows:
         found = self.map(lambda part: part.task_rows, self.parts)
         rows = np.concatenate([np.zeros(0, np.intp), *(each.rows for each in found)])
+        start = 0
+        for part, own in zip(self.parts, found, strict=True):
+            # The numbers of all parts are kept once.
+            part._tasks = TaskRows(own.names, rows[start : start + len(own.rows)])
+            start += len(own.rows)
         return TaskRows(self._reader.join([each.names for each in found]), rows)
 
     def _read_tasks(self) -> TaskRows:
@@ -312,6 +317,7 @@ class StoredArm(Sequence[Score]):
     def __init__(self, counted: StoredRuns, excluded: StoredRuns) -> None:
         self.counted = counted
         self.excluded = excluded
+        self.kept: dict[object, Any] = {}
 
     def __len__(self) -> int:
         return len(self.counted) + len(self.excluded)

@@ -206,7 +206,7 @@ def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
 
 def _hit_rates(arm: ArmTable) -> Column:
     """Per task, the part of the cache traffic that was a read; NaN where a task had none or nobody knows."""
-    reads, both = arm.sums_of_each(("cache reads", "cache traffic"), _reads_and_traffic)
+    reads, both = arm.add_up(("cache reads", "cache traffic"), _reads_and_traffic)
     rates = np.full(len(arm.tasks), np.nan)
     np.divide(reads.sums, both.sums, out=rates, where=both.sums > 0)
     return rates
