@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 from msgspec import Struct
 
-from outweigh.compare.arm_table import ArmTable, Column, estimated_runs
+from outweigh.compare.arm_table import ArmTable, Column, TaskSums, estimated_runs
 from outweigh.compare.run_columns import Computed, count_reasons, count_values, numbers_of, running_total
 from outweigh.model.failure import Status
 from outweigh.score.composite import SEED_GRADES, GradeScale, grade
@@ -168,14 +168,13 @@ class Totalled(Struct, frozen=True, kw_only=True):
 
 
 def _totalled(table: ArmTable, metric: str) -> Totalled:
-    if table.parts:
-        # Runs that are stored are read once for all that is asked about them, which are the sums of their tasks.
-        sums, known = table.sums(metric), int(table.known_per_task(metric).sum())
-        return Totalled(total=float(sums.sums.sum()), count=known, unknown=len(table.runs) - known)
-    column = table.columns[metric]
-    unknown = int(np.count_nonzero(np.isnan(column)))
-    total = float(np.nansum(column) if unknown else column.sum())
-    return Totalled(total=total, count=len(column) - unknown, unknown=unknown)
+    return _added_up(table, table.sums(metric))
+
+
+def _added_up(table: ArmTable, sums: TaskSums) -> Totalled:
+    """By the sums of the tasks, which are the same to the last bit wherever the runs are."""
+    known = int(sums.counts.sum())
+    return Totalled(total=float(sums.sums.sum()), count=known, unknown=len(table.runs) - known)
 
 
 def _cost_ends(table: ArmTable) -> tuple[float, float] | None:
@@ -220,9 +219,9 @@ def _total(cost: Totalled, known_sum: float) -> Quantity:
 
 def _paid(table: ArmTable) -> Totalled:
     """All attempts together, whatever became of them."""
-    counted = table.each_part(lambda part: _paid_for(numbers_of(part.runs, "paid_usd")))
+    counted = _added_up(table, *table.add_up(("paid_usd",), lambda part: (numbers_of(part.runs, "paid_usd"),)))
     others = (_paid_for(numbers_of(attempts, "paid_usd")) for attempts in (table.excluded, table.superseded))
-    found = [*counted, *others]
+    found = [counted, *others]
     return Totalled(
         total=sum(each.total for each in found),
         count=sum(each.count for each in found),

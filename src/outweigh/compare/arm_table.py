@@ -245,9 +245,12 @@ def _log(column: Column) -> Column:
 def _with_more(sums: TaskSums, more: ArmTable, column: Column) -> TaskSums:
     """The sums with those of a few more runs, whose table has more tasks after those of the sums."""
     known = ~np.isnan(column)
+    new = len(more.tasks) - len(sums.counts)
+    if not new and not known.any():
+        return sums
     tasks, owners = np.unique(more.task_of[known], return_inverse=True)
-    added = (0, len(more.tasks) - len(sums.counts))
-    counts, found = np.pad(sums.counts, added), np.pad(sums.sums, added)
+    counts = np.concatenate([sums.counts, np.zeros(new, dtype=np.intp)])
+    found = np.concatenate([sums.sums, np.zeros(new)])
     counts[tasks] += np.bincount(owners, minlength=len(tasks))
     found[tasks] += np.bincount(owners, column[known], len(tasks))
     return TaskSums(counts=counts, sums=found)

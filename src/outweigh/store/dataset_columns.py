@@ -81,7 +81,8 @@ class PartFile:
         try:
             with (
                 pyarrow.OSFile(str(self.path)) as opened,
-                ParquetFile(opened, metadata=self._known, read_dictionary=list(names)) as file,
+                # Columns are read one by one, so there is nothing to fetch ahead.
+                ParquetFile(opened, metadata=self._known, read_dictionary=list(names), pre_buffer=False) as file,
             ):
                 yield file
         except (pyarrow.ArrowException, OSError, ValueError) as fault:

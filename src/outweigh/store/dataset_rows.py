@@ -45,6 +45,10 @@ _AMOUNTS = ("paid_usd", "fired", *METRIC_NAMES)
 STARTED_AT = "started_at"
 _CONTINUOUS = frozenset({"duration_seconds", "cost_usd", "paid_usd", "cache_normalised_cost_usd"})
 """Columns in which hardly any value comes twice, so a dictionary of them would be as long as they are."""
+_READ_MOST = frozenset(
+    {"passed", "objective", "cost_usd", "duration_seconds", "non_cache_tokens", STARTED_AT}
+    | {"cache_read_tokens", "cache_write_tokens"}
+)
 
 _decode_reasons = msgspec.json.Decoder(dict[str, str]).decode
 
@@ -82,6 +86,11 @@ def rows_schema() -> Any:
 def dictionary_columns() -> list[str]:
     """The columns that are written with a dictionary."""
     return [*NAMES, "repeat", "attempt", *(name for name in _AMOUNTS if name not in _CONTINUOUS)]
+
+
+def compression() -> dict[str, str]:
+    """How every column is compressed: to be small, and what every verdict reads to be read three times as fast."""
+    return {name: "lz4" if name in _READ_MOST else "zstd" for name in rows_schema().names}
 
 
 def rows_of(scores: Sequence[Score], role: str) -> Any:

@@ -219,11 +219,12 @@ def _test_collapses(alike: Sequence[_Alike], names: Callable[[Index], list[str]]
         for place, name in zip(chosen.tolist(), names(chosen), strict=True):
             dropped[place] = DroppedTask(task_id=name, before=means[0], after=means[1], p_value=p_value)
     in_order = [dropped[place] for place in sorted(dropped)]
+    others = np.concatenate(lesser)
     return CollapseTest(
         dropped=tuple(in_order),
         testable=sum(len(group.places) for group in alike if group.chance(DROP_LEVEL) > 0),
         p_value=_p_value(in_order, alike),
-        name_lesser=lambda: names(np.sort(np.concatenate(lesser))),
+        name_lesser=lambda: names(np.sort(others)),
     )
 
 

@@ -222,11 +222,13 @@ def _turned_by_failures(
     def again(gate: GateSample) -> GateSample:
         return sample_again(gate, arms, None if gate.families is None else families, settings.value_usd)
 
+    # Before the gates, so that what both take is not held at once.
+    drops = _drops(failed, settings, rates)[1]
     gates, worth = samples
     tests = examine_samples([again(gate) for gate in gates], None if worth is None else again(worth), settings)
     finding = apply_version([tests, *others], settings, rates)[0]
     watched = None if watched is None else examine_sample(again(watched.sample), settings)
-    turned = decision_of(finding, watched, _drops(failed, settings, rates)[1], (), settings, rates)
+    turned = decision_of(finding, watched, drops, (), settings, rates)
     return None if turned is decision else turned_by_failures(decision, turned)
 
 
