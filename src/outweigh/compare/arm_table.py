@@ -134,9 +134,7 @@ class ArmTable(Struct, frozen=True, kw_only=True):
             del kept[next(iter(kept))]
         return added
 
-    def add_up(
-        self, names: Sequence[str], columns_of: Callable[["ArmTable"], Sequence[Column]]
-    ) -> list[TaskSums]:
+    def add_up(self, names: Sequence[str], columns_of: Callable[["ArmTable"], Sequence[Column]]) -> list[TaskSums]:
         """Add such columns up without keeping the sums."""
         if self.joined is not None:
             arm, more = self.joined

@@ -137,8 +137,7 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> ComparedTasks:
     same = same_tasks(baseline, candidate) and not any(alone)
     names = baseline.tasks if same else tuple(dict.fromkeys((*baseline.tasks, *alone[0], *candidate.tasks, *alone[1])))
     before, after = (
-        ArmTasks(arm, names, None if same else places_among(names, arm.tasks))
-        for arm in (baseline, candidate)
+        ArmTasks(arm, names, None if same else places_among(names, arm.tasks)) for arm in (baseline, candidate)
     )
     return ComparedTasks(names, before, after)
 

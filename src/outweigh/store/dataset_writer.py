@@ -12,7 +12,15 @@ from outweigh.errors import requires_extra
 from outweigh.model.codec import Record
 from outweigh.score.run_score import Score
 from outweigh.store.dataset_manifest import DatasetPart, describe_file
-from outweigh.store.dataset_rows import COUNTED, EXCLUDED, SUPERSEDED, compression, dictionary_columns, rows_of, rows_schema
+from outweigh.store.dataset_rows import (
+    COUNTED,
+    EXCLUDED,
+    SUPERSEDED,
+    compression,
+    dictionary_columns,
+    rows_of,
+    rows_schema,
+)
 from outweigh.store.parquet import parquet_chunks
 
 ROLES = (COUNTED, EXCLUDED, SUPERSEDED)
@@ -61,8 +69,6 @@ def write_rows(path: Path, tables: Iterable[Any]) -> None:
     """Write every table as one row group."""
     with requires_extra("a dataset", "parquet"):
         from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - heavy, and only datasets need it
-    with ParquetWriter(
-        path, rows_schema(), compression=compression(), use_dictionary=dictionary_columns()
-    ) as writer:
+    with ParquetWriter(path, rows_schema(), compression=compression(), use_dictionary=dictionary_columns()) as writer:
         for table in tables:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
