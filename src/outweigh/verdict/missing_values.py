@@ -114,7 +114,8 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
             if metric in self.arm.ranges
             else self.arm.sums(metric, logs=logs)
         )
-        counts, found = (_over_all(each, self.places, len(self.tasks)) for each in (sums.counts, sums.sums))
+        counts = _over_all(sums.counts, self.places, len(self.tasks))
+        found = _over_all(sums.sums, self.places, len(self.tasks))
         places, numbers = self._lacking(sums.counts)
         ends = limits.end(places, low=lows)
         there = ~np.isnan(ends)
