@@ -19,58 +19,33 @@ from outweigh.stats.sample import Description, reliability_curves
 NO_CHECKED_RUN = unknown("no counted run had checks")
 
 
-class ArmSummary:
+class ArmSummary(Struct, frozen=True, kw_only=True, dict=True):
     """Counts, totals, medians and reliability of an arm's counted runs; a total needs every run to know its part.
 
-    Figures that need all runs are computed when they are asked for, because there may be millions of runs, and a
-    verdict asks for few figures.
+    Figures that few ask for are computed when they are asked for, because there may be millions of runs.
     """
 
-    def __init__(
-        self,
-        table: ArmTable,
-        changes: Collection[Change],
-        components: Sequence[ComponentShare],
-        scale: GradeScale = SEED_GRADES,
-    ) -> None:
-        self.name = table.name
-        self.runs = len(table.runs)
-        self.tasks = len(table.tasks)
-        self.excluded: Mapping[Status, int] = count_values(table.excluded, "status")
-        self.components = components
-        self.scale = scale
-        self.change_fail_percentage = change_fail_percentage(changes)
-        self.pr_revert_rate = pr_revert_rate(changes)
-        self.metrics: Mapping[str, Description] = Computed(
-            {metric.name: partial(_describe, table, metric.name) for metric in table.metrics}
-        )
-        self._table = table
+    name: str
+    runs: int
+    tasks: int
+    excluded: Mapping[Status, int]
+    successes: int
+    pass_rate: Quantity
+    total_cost_usd: Quantity
+    known_cost_usd: float
+    solved_per_dollar: Quantity
+    cost_of_pass_usd: Quantity
+    metrics: Mapping[str, Description]
+    components: Sequence[ComponentShare]
+    scale: GradeScale
+    change_fail_percentage: Quantity
+    pr_revert_rate: Quantity
+    table: ArmTable
 
     @property
     def grade(self) -> str | None:
         """The grade of the median composite."""
         return grade(self.metrics["composite_even"].median, self.scale)
-
-    @property
-    def successes(self) -> int:
-        """How many runs passed."""
-        return int(self._passed.total)
-
-    @property
-    def pass_rate(self) -> Quantity:
-        """The share of runs that passed, of those that say so."""
-        rate = self._passed.mean
-        return unknown("no counted run has a known result") if rate is None else known(rate)
-
-    @property
-    def total_cost_usd(self) -> Quantity:
-        """What all counted runs cost."""
-        return _total(self._cost, self._cost.total)
-
-    @property
-    def known_cost_usd(self) -> float:
-        """What the runs cost of which that is known."""
-        return self._cost.total
 
     @property
     def paid_usd(self) -> Quantity:
@@ -86,16 +61,6 @@ class ArmSummary:
         return self._paid.total
 
     @property
-    def solved_per_dollar(self) -> Quantity:
-        """Passes for each dollar of the counted runs."""
-        return _solved_per_dollar(self.successes, self._passed, self.total_cost_usd)
-
-    @property
-    def cost_of_pass_usd(self) -> Quantity:
-        """Dollars for each pass."""
-        return _arm_cost_of_pass(self._passed, self._cost, self.total_cost_usd)
-
-    @property
     def pass_at_k(self) -> Mapping[int, float]:
         """The chance that one of k runs of a task passes."""
         return self._reliability[0]
@@ -108,50 +73,61 @@ class ArmSummary:
     @cached_property
     def unknown_because(self) -> Mapping[str, str]:
         """The most common reason why each metric is missing from some runs."""
-        return _unknown_because(self._table)
+        return _unknown_because(self.table)
 
     @cached_property
     def checked_objective(self) -> Quantity:
         """The mean objective of runs that had checks to fail; by formula the others score 1, which nobody earned."""
-        return _checked_objective(self._table)
+        return _checked_objective(self.table)
 
     @cached_property
     def estimated_runs(self) -> int:
         """How many runs have tokens or a cost that is estimated."""
-        return estimated_runs(self._table)
+        return estimated_runs(self.table)
 
     @cached_property
     def estimated_costs(self) -> int:
         """How many runs have an estimated cost; the total then lies between `total_cost_ends`."""
-        return estimated_runs(self._table, "cost_usd")
+        return estimated_runs(self.table, "cost_usd")
 
     @cached_property
     def total_cost_ends(self) -> tuple[float, float] | None:
         """The least and the most that all runs together cost, where some costs are estimated and all are known."""
-        return _cost_ends(self._table) if self.total_cost_usd.value is not None else None
-
-    @cached_property
-    def _passed(self) -> "Totalled":
-        return _totalled(self._table, "passed")
-
-    @cached_property
-    def _cost(self) -> "Totalled":
-        return _totalled(self._table, "cost_usd")
+        return _cost_ends(self.table) if self.total_cost_usd.value is not None else None
 
     @cached_property
     def _paid(self) -> "Totalled":
-        return _paid(self._table)
+        return _paid(self.table)
 
     @cached_property
     def _reliability(self) -> tuple[dict[int, float], dict[int, float]]:
-        return _reliability(self._table)
+        return _reliability(self.table)
 
 
 def summarise(
     table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED_GRADES
 ) -> ArmSummary:
     """Aggregate one arm."""
-    return ArmSummary(table, changes, components, scale)
+    passed, cost = _totalled(table, "passed"), _totalled(table, "cost_usd")
+    successes, total_cost = int(passed.total), _total(cost, cost.total)
+    return ArmSummary(
+        name=table.name,
+        runs=len(table.runs),
+        tasks=len(table.tasks),
+        excluded=count_values(table.excluded, "status"),
+        successes=successes,
+        pass_rate=unknown("no counted run has a known result") if passed.mean is None else known(passed.mean),
+        total_cost_usd=total_cost,
+        known_cost_usd=cost.total,
+        solved_per_dollar=_solved_per_dollar(successes, passed, total_cost),
+        cost_of_pass_usd=_arm_cost_of_pass(passed, cost, total_cost),
+        metrics=Computed({metric.name: partial(_describe, table, metric.name) for metric in table.metrics}),
+        components=components,
+        scale=scale,
+        change_fail_percentage=change_fail_percentage(changes),
+        pr_revert_rate=pr_revert_rate(changes),
+        table=table,
+    )
 
 
 class Totalled(Struct, frozen=True, kw_only=True):

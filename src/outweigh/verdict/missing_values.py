@@ -27,7 +27,7 @@ _PARTS = {COST_OF_PASS: ("passed", "cost_usd"), WORTH: ("passed", "cost_usd")}
 _RATES = {gated.metric for gated in GATED_METRICS.values() if gated.scale is EffectScale.POINTS}
 
 
-class MissingRuns(NamedTuple):
+class LackingTasks(NamedTuple):
     """The tasks of which values are missing, by their places in order, and how many of each."""
 
     places: Index
@@ -56,7 +56,7 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
     arm: ArmTable
     tasks: tuple[str, ...]
     places: Index | None
-    absent: MissingRuns
+    absent: LackingTasks
 
     @property
     def expected(self) -> int:
@@ -67,7 +67,7 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
         """How many runs of each task know the metric."""
         return _over_all(self.arm.known_per_task(metric), self.places, len(self.tasks))
 
-    def missing(self, metric: str) -> MissingRuns:
+    def missing(self, metric: str) -> LackingTasks:
         """The values of a metric that are unknown."""
         return self._lacking(self.arm.known_per_task(metric))
 
@@ -91,7 +91,7 @@ class ExpectedRuns(Struct, frozen=True, kw_only=True, eq=False):
             columns=Computed(columns, keep=False),
         )
 
-    def _lacking(self, known: Index) -> MissingRuns:
+    def _lacking(self, known: Index) -> LackingTasks:
         """What is missing where so many runs of the arm's tasks know something."""
         runs = self.arm.runs_per_task()
         if known is runs:
@@ -275,9 +275,9 @@ def _expected_runs(baseline: ArmTable, candidate: ArmTable) -> tuple[ExpectedRun
     return before, after
 
 
-def _counted(numbers: Index) -> MissingRuns:
+def _counted(numbers: Index) -> LackingTasks:
     places = np.flatnonzero(numbers)
-    return MissingRuns(places, numbers[places])
+    return LackingTasks(places, numbers[places])
 
 
 def _limits(arms: tuple[ExpectedRuns, ExpectedRuns], metric: str) -> Limits:
