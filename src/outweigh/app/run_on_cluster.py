@@ -19,13 +19,13 @@ from outweigh.cluster.dask_lead import DaskLink
 from outweigh.cluster.dask_security import TlsFiles, open_security
 from outweigh.cluster.host_launch import HostLaunch
 from outweigh.cluster.host_overview import hosts_shown
-from outweigh.cluster.host_tries import TriesFindings
 from outweigh.cluster.lead_state import LeadState
 from outweigh.cluster.messages import SuitePackage
 from outweigh.cluster.shared_artifacts import SharedArtifacts, open_place
 from outweigh.cluster.slurm_launcher import slurm_hosts
 from outweigh.cluster.ssh_launcher import ssh_hosts
 from outweigh.cluster.suite_package import pack_suite
+from outweigh.cluster.tried_on_hosts import TriesFindings
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.executor import AttemptExecutor
 from outweigh.engine.experiment import experiment_progress

@@ -13,7 +13,6 @@ from time import sleep
 import msgspec
 
 from outweigh.cluster.host_overview import describe_hosts
-from outweigh.cluster.host_tries import ExamineTries, HostTries, ignore_tries
 from outweigh.cluster.kept_records import KeptRecords
 from outweigh.cluster.lead_state import KnownHost, LeadState, LostAttempt
 from outweigh.cluster.lease import Clock, boot_clock
@@ -28,6 +27,7 @@ from outweigh.cluster.messages import (
 from outweigh.cluster.open_attempts import OpenAttempts
 from outweigh.cluster.record_writer import RecordWriter
 from outweigh.cluster.shared_tokens import SharedTokens
+from outweigh.cluster.tried_on_hosts import ExamineTries, HostTries, ignore_tries
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventKind, EventListener, note_event
