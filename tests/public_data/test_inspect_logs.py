@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from outweigh.compare.arm_summary import summarise
-from outweigh.compare.arm_table import tabulate_arm
+from outweigh.compare.tabulate_arm import tabulate_arm
 from outweigh.interop.inspect_ai.importer import InspectImporter
 from outweigh.interop.inspect_ai.sample_reader import LETTER_CREDIT
 from outweigh.model.run_record import RunRecord

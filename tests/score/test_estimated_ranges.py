@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outweigh.compare.arm_table import ArmTable, join_tables, keep_tasks
+from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.change_table import join_tables, keep_tasks
 from outweigh.compare.comparison import compare_arms
 from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable
 from outweigh.model.run_record import RunRecord

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from msgspec.structs import replace
 
 from outweigh.app.candidate_family import place_tried, prepare_version
-from outweigh.compare.arm_table import join_tables
+from outweigh.compare.change_table import join_tables
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.compare.stale_runs import set_stale_aside

@@ -1,34 +1,29 @@
 """One arm's counted runs as columns, in memory or stored in parts, and what they add up to task by task."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from outweigh.compare.run_columns import (
-    Computed,
-    StoredAttempts,
     StoredParts,
     as_column,
     count_values,
     find_tasks,
     is_stored,
     names_of,
-    numbers_of,
 )
-from outweigh.compare.run_scores import ScoredRuns, has_any
+from outweigh.compare.run_scores import has_any
 from outweigh.model.usage import CostProvenance
 from outweigh.score.metrics import METRICS, Metric
 from outweigh.score.run_score import Score
 
 Column = NDArray[np.float64]
 Index = NDArray[np.intp]
-CompositeOf = Callable[[Score], float | None]
 _Result = TypeVar("_Result")
 
 _KEPT_BYTES = 4 * 10**8
@@ -267,112 +262,7 @@ def _sums_by_task(arm: ArmTable, column: Column) -> TaskSums:
     return TaskSums(counts=counts, sums=np.bincount(owners, column[known], len(arm.tasks)).astype(np.float64))
 
 
-def tabulate_arm(
-    name: str,
-    scores: Sequence[Score],
-    *,
-    composite: CompositeOf,
-    composite_even: CompositeOf,
-    metrics: tuple[Metric, ...] = METRICS,
-) -> ArmTable:
-    """Lay an arm out as columns, dropping nothing: what is not counted goes to `excluded`."""
-    if isinstance(scores, StoredAttempts):
-        return tabulate_stored(name, scores, None, metrics)
-    runs, _ = ScoredRuns(scores).apart
-    composites = {
-        "composite": partial(_of_every_run, runs, composite),
-        "composite_even": partial(_of_every_run, runs, composite_even),
-    }
-    return tabulate_scored(name, scores, composites, metrics)
-
-
-def tabulate_scored(
-    name: str, scores: Sequence[Score], others: Mapping[str, Callable[[], Column]], metrics: tuple[Metric, ...]
-) -> ArmTable:
-    """An arm whose scores are in memory. Its columns, and the `others`, are made when they are asked for."""
-    runs, excluded = ScoredRuns(scores).apart
-    tasks = names_of(runs, "task_id")
-    in_order = not (np.diff(tasks.codes) < 0).any()
-    return ArmTable(
-        name=name,
-        runs=runs,
-        excluded=excluded,
-        tasks=tuple(tasks.values),
-        owners=tasks.codes.astype(np.intp),
-        rows=np.bincount(tasks.codes, minlength=len(tasks.values)) if in_order else None,
-        columns=Computed({**metric_columns(runs, metrics), **others}),
-        metrics=metrics,
-        ranges=_ranges(runs),
-    )
-
-
-def _of_every_run(runs: Sequence[Score], formula: CompositeOf) -> Column:
-    return as_column(map(formula, runs))
-
-
-def metric_columns(runs: Sequence[Score], metrics: tuple[Metric, ...]) -> dict[str, Callable[[], Column]]:
-    """What makes the column of every metric that scores have."""
-    return {metric.name: partial(numbers_of, runs, metric.name) for metric in metrics if metric.formula is not None}
-
-
-PartComposites = Callable[[int, ArmTable], Mapping[str, Callable[[], Column]]]
-"""Makes the composites of a part, by its place among the parts."""
-
-
-def tabulate_stored(
-    name: str,
-    attempts: StoredAttempts,
-    composites_of: PartComposites | None = None,
-    metrics: tuple[Metric, ...] = METRICS,
-) -> ArmTable:
-    """The same for an arm that is stored as columns, which are read part by part when they are asked for."""
-    runs = attempts.counted
-    if not isinstance(runs, StoredParts):
-        raise TypeError(f"the runs of {name} are not stored in parts")
-    names, rows = runs.task_rows
-    parts = [_tabulate_part(name, place, part, composites_of, metrics) for place, part in enumerate(runs.parts)]
-
-    def joined(metric: str) -> Column:
-        found = runs.map(lambda part: part.columns[metric], parts)
-        return np.concatenate([np.zeros(0), *found])
-
-    known = metric_columns(runs, metrics)
-    others = {metric: partial(joined, metric) for metric in _OTHER_COLUMNS}
-    return ArmTable(
-        name=name,
-        runs=runs,
-        excluded=attempts.excluded,
-        tasks=names,
-        rows=rows,
-        columns=Computed({**known, **others}, keep=False),
-        metrics=metrics,
-        parts=parts,
-    )
-
-
-def _tabulate_part(
-    name: str, place: int, runs: Sequence[Score], composites_of: PartComposites | None, metrics: tuple[Metric, ...]
-) -> ArmTable:
-    if not isinstance(runs, StoredParts):
-        raise TypeError(f"the runs of {name} are not stored in parts")
-    names, rows = runs.task_rows
-    known = metric_columns(runs, metrics)
-    unknown = dict.fromkeys(_OTHER_COLUMNS, partial(np.full, len(runs), np.nan))
-    plain = ArmTable(
-        name=name,
-        runs=runs,
-        excluded=(),
-        tasks=names,
-        rows=rows,
-        columns=Computed({**known, **unknown}, keep=False),
-        metrics=metrics,
-    )
-    if composites_of is None:
-        return plain
-    return replace(plain, kept={}, columns=Computed({**known, **unknown, **composites_of(place, plain)}, keep=False))
-
-
-def _ranges(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
+def ranges_of(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
     """The ends of every metric that some run estimates."""
     if not has_any(runs, "ranges"):
         return {}
@@ -384,59 +274,6 @@ def _ranges(runs: Sequence[Score]) -> Mapping[str, tuple[Column, Column]]:
         )
         for name in names
     }
-
-
-def with_column(arm: ArmTable, name: str, column_of: Callable[[ArmTable], Column]) -> ArmTable:
-    """The same arm with this column alone."""
-    return replace(
-        arm,
-        columns=Computed({name: partial(column_of, arm)}, keep=False),
-        kept={},
-        parts=[with_column(part, name, column_of) for part in arm.parts],
-        joined=None
-        if arm.joined is None
-        else (with_column(arm.joined[0], name, column_of), with_column(arm.joined[1], name, column_of)),
-    )
-
-
-def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
-    """The same arm as if it had been run on these tasks only."""
-    kept = np.array([task in tasks for task in arm.tasks], dtype=bool)
-    rows = kept[arm.task_of] if len(kept) else np.zeros(0, dtype=bool)
-    places: Index = np.cumsum(kept) - 1
-    return replace(
-        arm,
-        runs=ScoredRuns(compress(arm.runs, rows)),
-        excluded=[score for score in arm.excluded if score.task_id in tasks],
-        superseded=[score for score in arm.superseded if score.task_id in tasks],
-        tasks=tuple(compress(arm.tasks, kept)),
-        owners=places[arm.task_of[rows]],
-        rows=None,
-        parts=(),
-        joined=None,
-        kept={},
-        columns={name: column[rows] for name, column in arm.columns.items()},
-        ranges={name: (low[rows], high[rows]) for name, (low, high) in arm.ranges.items()},
-    )
-
-
-def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
-    """One arm on the tasks of both tables, which share none and have the same columns."""
-    return replace(
-        one,
-        runs=[*one.runs, *other.runs],
-        excluded=[*one.excluded, *other.excluded],
-        superseded=[*one.superseded, *other.superseded],
-        stale=[*one.stale, *other.stale],
-        tasks=(*one.tasks, *other.tasks),
-        owners=np.concatenate([one.task_of, other.task_of + len(one.tasks)]),
-        rows=None,
-        parts=(),
-        joined=None,
-        kept={},
-        columns={name: np.concatenate([column, other.columns[name]]) for name, column in one.columns.items()},
-        ranges=_ranges([*one.runs, *other.runs]),
-    )
 
 
 def checksums_by_task(arm: ArmTable) -> dict[str, set[str]]:
@@ -484,7 +321,7 @@ not. Each is unknown in runs of cases that expect the other.
 """
 
 
-_OTHER_COLUMNS = ("composite", "composite_even", "deciding_judge_score", TRIGGER_RECALL, NO_FALSE_TRIGGER)
+OTHER_COLUMNS = ("composite", "composite_even", "deciding_judge_score", TRIGGER_RECALL, NO_FALSE_TRIGGER)
 """Columns that are no metrics of stored runs, and are computed or unknown."""
 
 
@@ -492,6 +329,6 @@ def all_know(arm: ArmTable, metrics: Sequence[str]) -> bool:
     """Whether every run of an arm or part that is stored knows these metrics, by what its files say."""
     return (
         isinstance(arm.runs, StoredParts)
-        and not {*metrics}.intersection(_OTHER_COLUMNS)
+        and not {*metrics}.intersection(OTHER_COLUMNS)
         and all(arm.runs.is_known(metric) for metric in metrics)
     )

@@ -9,7 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
-from outweigh.compare.arm_table import ArmTable, checksums_by_task, cost_provenances, estimated_runs, keep_tasks
+from outweigh.compare.arm_table import ArmTable, checksums_by_task, cost_provenances, estimated_runs
+from outweigh.compare.change_table import keep_tasks
 from outweigh.compare.composite_scores import CompositeScorer
 from outweigh.compare.deltas import Delta, compute_deltas
 from outweigh.compare.evidence import Evidence, SetAsideTask

@@ -7,16 +7,7 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import (
-    NO_FALSE_TRIGGER,
-    TRIGGER_RECALL,
-    ArmTable,
-    Column,
-    all_know,
-    metric_columns,
-    tabulate_scored,
-    tabulate_stored,
-)
+from outweigh.compare.arm_table import NO_FALSE_TRIGGER, TRIGGER_RECALL, ArmTable, Column, all_know
 from outweigh.compare.composite_columns import NO_ADJUSTMENTS, CostAdjustments, adjust_costs, composite_column
 from outweigh.compare.missing_judgments import TWO_ARMS, FillRule, complete_judging
 from outweigh.compare.run_columns import (
@@ -27,6 +18,7 @@ from outweigh.compare.run_columns import (
     numbers_of,
 )
 from outweigh.compare.run_scores import has_any
+from outweigh.compare.tabulate_arm import metric_columns, tabulate_scored, tabulate_stored
 from outweigh.compare.task_alignment import places_among, same_tasks
 from outweigh.errors import quote_names
 from outweigh.score.composite import COST_SIGNALS, EVEN, Profile

@@ -14,9 +14,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from outweigh.compare.arm_table import ArmTable, tabulate_arm
+from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.run_columns import is_stored
+from outweigh.compare.tabulate_arm import tabulate_arm
 from outweigh.compare.task_alignment import align_tasks
 from outweigh.compare.task_variance import task_moments
 from outweigh.score.run_score import Score

@@ -8,7 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, Index, TaskSums, with_column
+from outweigh.compare.arm_table import ArmTable, Column, Index, TaskSums
+from outweigh.compare.change_table import with_column
 from outweigh.compare.run_columns import find_tasks
 from outweigh.compare.task_alignment import places_of_shared_tasks
 from outweigh.compare.task_variance import select_tasks, shared_moments
