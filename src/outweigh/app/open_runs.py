@@ -58,10 +58,11 @@ def open_stores(paths: Sequence[str | os.PathLike[str]]) -> StoreSet:
 def refuse_tables_as_records(paths: Sequence[str | os.PathLike[str]]) -> None:
     """UsageError where rows look like collected runs and say more than these can: it would be unknown."""
     for path in map(Path, paths):
-        files = sorted(path.glob(f"*{RECORDS_SUFFIX}")) if path.is_dir() else [path]
+        is_folder = _holds(path.is_dir)
+        files = sorted(path.glob(f"*{RECORDS_SUFFIX}")) if is_folder else [path]
         for file in files:
             if file.suffix == RECORDS_SUFFIX and _is_file(file) and _is_collected_with_more(file):
-                name = path.resolve().name if path.is_dir() else path.stem
+                name = path.resolve().name if is_folder else path.stem
                 raise UsageError(
                     f"{file} is a table with columns that collected runs do not have, which would be unknown here. "
                     f"Import it, then read what was imported:\n"
@@ -89,9 +90,14 @@ def _is_table(path: str, *, mapped: bool) -> bool:
 
 
 def _is_file(path: Path) -> bool:
+    return _holds(path.is_file)
+
+
+def _holds(is_so: Callable[[], bool]) -> bool:
+    """What the system says of a path; False where it refuses the path, as whoever reads it will say."""
     try:
-        return path.is_file()
-    except (OSError, ValueError):  # whoever reads it says why
+        return is_so()
+    except (OSError, ValueError):
         return False
 
 
