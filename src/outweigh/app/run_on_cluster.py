@@ -149,11 +149,12 @@ class ClusterRun:
 
     @property
     def _arms_left(self) -> frozenset[str]:
-        return frozenset(run.trial.arm for run, _ in experiment_progress(self.plan, self.store).left)
+        return experiment_progress(self.plan, self.store).arms_left
 
     def _examine_tries(self, tried: Mapping[str, TriedArm]) -> TriesFindings:
         """What a host found of arms that have runs left, in the words of a run on this machine."""
-        left = {name: each for name, each in tried.items() if name in self._arms_left}
+        wanted = self._arms_left  # read from the plan and the store, once
+        left = {name: each for name, each in tried.items() if name in wanted}
         found = examine_tries(self.suite, left, has_budget=self.has_budget)
         unfit = (name for name, each in left.items() if self._has_fault({name: each}))
         return TriesFindings(

@@ -248,7 +248,7 @@ class SuiteRun:
 
     def arms_left(self, store: FolderRunStore) -> frozenset[str]:
         """The arms that have runs left."""
-        return frozenset(run.trial.arm for run, _ in experiment_progress(self.plan, store).left)
+        return experiment_progress(self.plan, store).arms_left
 
     @property
     def has_budget(self) -> bool:

@@ -56,6 +56,11 @@ class ExperimentProgress:
         known = [cost for cost in self.paid if cost is not None]
         return len(self.left) * sum(known) / len(known) if known else None
 
+    @property
+    def arms_left(self) -> frozenset[str]:
+        """The arms of the trials without a result."""
+        return frozenset(run.trial.arm for run, _ in self.left)
+
 
 def close_abandoned_attempts(
     deps: EngineDeps, plan: Sequence[PlannedRun], abandoned: Sequence[Attempt], listen: EventListener
